@@ -3,7 +3,7 @@
 from tests.guards import Guard
 
 _OPENING = "services/channels/opening.py"
-_PROMISES = "services/channels/promises.py"
+_RESERVATIONS = "services/channels/reservations.py"
 _SOURCES = "services/channels/sources.py"
 _TESTS = "tests/services/test_direct_channels.py"
 _FUNDINGS = "domain/fundings.py"
@@ -130,7 +130,7 @@ GUARDS = (
     ),
     Guard(
         "reserved coins are promised to nobody else",
-        _PROMISES,
+        _RESERVATIONS,
         "if each.outpoint not in reserved)",
         "if True)",
         _TESTS,
@@ -144,29 +144,29 @@ GUARDS = (
     ),
     Guard(
         "another lnd is not sold from",
-        _PROMISES,
+        _RESERVATIONS,
         "if wallet.pubkey != expected:",
         "if False:",
         _TESTS,
     ),
     Guard(
         "the treasury is not sold from",
-        _PROMISES,
+        _RESERVATIONS,
         "if treasury is not None and wallet.pubkey == treasury.pubkey:",
         "if False:",
         _TESTS,
     ),
     Guard(
         "no more is ordered in an hour than may be",
-        _PROMISES,
+        _RESERVATIONS,
         "if in_an_hour > rules.seller_most_per_hour:",
         "if False:",
         _TESTS,
     ),
     Guard(
         "no node gets more than it may",
-        _PROMISES,
-        "if await rows.orders.promised_to(to.pubkey) + more > "
+        _RESERVATIONS,
+        "if await rows.orders.capacity_ordered_to(to.pubkey) + more > "
         "rules.seller_most_per_peer:",
         "if False:",
         _TESTS,

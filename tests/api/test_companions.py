@@ -32,8 +32,8 @@ from leyden.storage.secrets import Sealer
 from leyden.values import replace
 from tests.conftest import NOW
 from tests.runtimes.stand_in_cluster import NAMESPACE, StandInCluster
+from tests.services.fleet_harness import HARBOUR, FleetHarness
 from tests.services.told import types_told
-from tests.services.yard import HARBOUR, Yard
 
 BLOCKS = (
     "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: expecting height=9, "
@@ -49,10 +49,12 @@ START: dict[str, Any] = {"inode": 7, "offset": 0, "head": ""}
 class Port:
     """The port, and a companion that calls it."""
 
-    def __init__(self, yard: Yard, cluster: StandInCluster, url: str) -> None:
-        self.yard = yard
+    def __init__(
+        self, fleet_harness: FleetHarness, cluster: StandInCluster, url: str
+    ) -> None:
+        self.fleet_harness = fleet_harness
         self.cluster = cluster
-        self.reader = yard.fleet.database.reader
+        self.reader = fleet_harness.fleet.database.reader
         self._url = url
 
     def admit(self, token: str, node: Node, **changes: Any) -> str:
@@ -98,7 +100,7 @@ class Port:
         return (
             await self.reader.node_reports.find(node.id) is None
             and await self.reader.log_places.find(node.id) is None
-            and await found_in_clear(self.yard.fleet, HARBOUR, node.id) == []
+            and await found_in_clear(self.fleet_harness.fleet, HARBOUR, node.id) == []
         )
 
 
@@ -109,15 +111,17 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 @asynccontextmanager
 async def opened(db: Database, sealer: Sealer, authority: Authority) -> Any:
-    yard = Yard(db, sealer, authority)
-    await yard.found()
+    fleet_harness = FleetHarness(db, sealer, authority)
+    await fleet_harness.found()
     cluster = StandInCluster()
     [listening] = bind("127.0.0.1", 0)
     async with cluster.api() as api:
-        app = Companions(yard.fleet, Tokens(api), failures_per_minute=1000)
+        app = Companions(fleet_harness.fleet, Tokens(api), failures_per_minute=1000)
         async with serving(app, [listening], limits=LIMITS, grace_s=1):
-            yield Port(yard, cluster, f"http://127.0.0.1:{listening.getsockname()[1]}")
-    await yard.watching.close()
+            yield Port(
+                fleet_harness, cluster, f"http://127.0.0.1:{listening.getsockname()[1]}"
+            )
+    await fleet_harness.watching.close()
     listening.close()
 
 
@@ -131,7 +135,7 @@ async def port(
 
 @pytest.fixture
 async def node(port: Port) -> Node:
-    node = await port.yard.running()
+    node = await port.fleet_harness.running()
     assert node.process
     port.admit(OF_THE_POD, node)
     return node
@@ -189,19 +193,19 @@ async def test_what_is_no_public_key_is_refused(
 async def test_a_backup_of_channels_is_missed_only_where_none_was_reported(
     port: Port, node: Node, *, reported: bool
 ) -> None:
-    yard = port.yard
-    yard.runtime.say(node.id, State.SERVER_ACTIVE)
-    await yard.settled()
+    fleet_harness = port.fleet_harness
+    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    await fleet_harness.settled()
     node = await port.reader.nodes.get(node.id)
     if reported:
         assert (await port.post(node, with_backup(b"two channels")))[0] == 200
     async with port.cluster.api() as api:
         homes = KubernetesHomes(api, home_reports.Reported(port.reader))
-        watch = BackupWatch(replace(yard.fleet, homes=homes))
+        watch = BackupWatch(replace(fleet_harness.fleet, homes=homes))
         await watch.look(node)
-        yard.now += timedelta(hours=1)
+        fleet_harness.now += timedelta(hours=1)
         await watch.look(node)
-    told = await types_told(yard.fleet.database, HARBOUR)
+    told = await types_told(fleet_harness.fleet.database, HARBOUR)
     missed = [kind for kind in told if kind.startswith("backup.")]
     assert missed == ([] if reported else ["backup.missing"])
 
@@ -240,7 +244,7 @@ async def test_macaroons_are_counted_once_however_often_they_are_reported(
     for number, run in ((1, RUN), (1, RUN), (3, RUN), (2, "f" * 16), (2, "f" * 16)):
         report = {**EMPTY, "run": run, "macaroons_removed": number}
         assert (await port.post(node, report))[0] == 200
-    found = await found_in_clear(port.yard.fleet, HARBOUR, node.id)
+    found = await found_in_clear(port.fleet_harness.fleet, HARBOUR, node.id)
     assert sorted(each.number for each in found) == [1, 2, 2]
 
 
@@ -249,7 +253,7 @@ async def test_lines_of_the_log_are_announced_once(port: Port, node: Node) -> No
     for _ in range(2):  # the answer to the first was lost, say
         answer = {"log": {**START, "offset": 90}}
         assert await port.post(node, first) == (200, answer)
-    told = await types_told(port.yard.fleet.database, HARBOUR)
+    told = await types_told(port.fleet_harness.fleet.database, HARBOUR)
     assert told.count("node.out_of_order_block") == 1
     kept = await port.reader.log_places.find(node.id)
     assert kept is not None
@@ -259,17 +263,17 @@ async def test_lines_of_the_log_are_announced_once(port: Port, node: Node) -> No
     assert await port.post(node, elsewhere) == (200, answer)
     on = with_lines(answer["log"], 120)
     assert (await port.post(node, on))[1]["log"]["offset"] == 120
-    told = await types_told(port.yard.fleet.database, HARBOUR)
+    told = await types_told(port.fleet_harness.fleet.database, HARBOUR)
     assert told.count("node.out_of_order_block") == 1
 
 
 async def test_the_last_report_of_a_pod_that_ends_is_taken(
     port: Port, node: Node
 ) -> None:
-    await port.yard.ask(node, Action.STOP)
-    await port.yard.work()
-    assert not (await port.yard.node(node.id)).process
-    other = await port.yard.running(name="other light")
+    await port.fleet_harness.ask(node, Action.STOP)
+    await port.fleet_harness.work()
+    assert not (await port.fleet_harness.node(node.id)).process
+    other = await port.fleet_harness.running(name="other light")
     theirs = port.admit("of another node", other)
     assert (await port.post(node, with_backup(b"x"), token=theirs))[0] == 403
     assert await port.nothing_is_stored(node)
@@ -277,10 +281,10 @@ async def test_the_last_report_of_a_pod_that_ends_is_taken(
 
 
 async def test_a_deleted_node_takes_no_reports(port: Port, node: Node) -> None:
-    await port.yard.ask(node, Action.DELETE)
-    await port.yard.work()
-    port.yard.now += timedelta(days=30)
-    await port.yard.work()
+    await port.fleet_harness.ask(node, Action.DELETE)
+    await port.fleet_harness.work()
+    port.fleet_harness.now += timedelta(days=30)
+    await port.fleet_harness.work()
     assert (await port.post(node, with_backup(b"x")))[0] == 403
     assert await port.reader.node_reports.find(node.id) is None
     with pytest.raises(NotFound):
@@ -288,7 +292,7 @@ async def test_a_deleted_node_takes_no_reports(port: Port, node: Node) -> None:
 
 
 async def test_a_pod_speaks_for_its_own_node_alone(port: Port, node: Node) -> None:
-    other = await port.yard.running(name="other light")
+    other = await port.fleet_harness.running(name="other light")
     body = with_backup(b"x")
     refusals = [
         (None, 401),

@@ -33,7 +33,7 @@ from leyden.values import replace
 from tests.conftest import NOW
 from tests.gateway.calls import ALICE, BOB, Callers, echo_node
 from tests.ports import free_port
-from tests.services.yard import HARBOUR, SETTINGS, Yard
+from tests.services.fleet_harness import HARBOUR, SETTINGS, FleetHarness
 
 TOKEN = "21 million and not one more"
 
@@ -42,7 +42,7 @@ TOKEN = "21 million and not one more"
 class Control:
     """The platform as far as gateways see it; it can go away and come back."""
 
-    yard: Yard
+    fleet_harness: FleetHarness
     given: Settings
 
     def __post_init__(self) -> None:
@@ -59,10 +59,10 @@ class Control:
     async def _serving(self) -> AsyncIterator[None]:
         platform = Platform(
             settings=self.given,
-            database=self.yard.fleet.database,
-            sealer=self.yard.fleet.sealer,
+            database=self.fleet_harness.fleet.database,
+            sealer=self.fleet_harness.fleet.sealer,
             clock=lambda: NOW,
-            fleet=self.yard.fleet,
+            fleet=self.fleet_harness.fleet,
         )
         told = gateways.far_gateway(self.given)
         asked = None
@@ -70,7 +70,7 @@ class Control:
             asked = Gateways(told, failures_per_minute=3, patience_s=5)
         api = Api(platform, OPERATIONS)
         public = Public(platform, api, version="0", gateways=asked)
-        following = asyncio.create_task(_follow(self.yard, told))
+        following = asyncio.create_task(_follow(self.fleet_harness, told))
         sockets = bind("127.0.0.1", self.given.api_port)
         async with serving(public, sockets, grace_s=20):
             try:
@@ -82,9 +82,9 @@ class Control:
         await asyncio.gather(following, return_exceptions=True)
 
 
-async def _follow(yard: Yard, told: DiscoveryGateway | None) -> None:
+async def _follow(fleet_harness: FleetHarness, told: DiscoveryGateway | None) -> None:
     if told is not None:
-        await Routes(yard.fleet, told).follow()
+        await Routes(fleet_harness.fleet, told).follow()
 
 
 @pytest.fixture
@@ -101,15 +101,21 @@ def given(tmp_path: Path) -> Settings:
 
 
 @pytest.fixture
-async def yard(sqlite_db: Database, sealer: Sealer, tmp_path: Path) -> Yard:
-    yard = Yard(sqlite_db, sealer, open_or_create(tmp_path / "a", now=NOW))
-    await yard.found()
-    return yard
+async def fleet_harness(
+    sqlite_db: Database, sealer: Sealer, tmp_path: Path
+) -> FleetHarness:
+    fleet_harness = FleetHarness(
+        sqlite_db, sealer, open_or_create(tmp_path / "a", now=NOW)
+    )
+    await fleet_harness.found()
+    return fleet_harness
 
 
 @pytest.fixture
-async def control(yard: Yard, given: Settings) -> AsyncIterator[Control]:
-    made = Control(yard, given)
+async def control(
+    fleet_harness: FleetHarness, given: Settings
+) -> AsyncIterator[Control]:
+    made = Control(fleet_harness, given)
     await made.up()
     yield made
     await made.down()
@@ -149,13 +155,15 @@ async def envoy(given: Settings) -> AsyncIterator[Supervisor]:
 async def test_a_far_gateway_lets_in_whom_the_whitelist_names_with_and_without_us(
     control: Control, given: Settings, envoy: Supervisor, tmp_path: Path
 ) -> None:
-    yard = control.yard
-    node = await yard.running(settings={**SETTINGS, "whitelist": [ALICE, BOB]})
+    fleet_harness = control.fleet_harness
+    node = await fleet_harness.running(settings={**SETTINGS, "whitelist": [ALICE, BOB]})
     now = datetime.now(UTC)
     async with echo_node(node.api_endpoint, tmp_path, now, host=node.host) as lnd:
-        yard.fleet = replace(
-            yard.fleet,
-            rules=replace(yard.fleet.rules, ports=Ports(node_rest=lnd.address.port)),
+        fleet_harness.fleet = replace(
+            fleet_harness.fleet,
+            rules=replace(
+                fleet_harness.fleet.rules, ports=Ports(node_rest=lnd.address.port)
+            ),
         )
         await control.down()
         await control.up()
@@ -165,7 +173,12 @@ async def test_a_far_gateway_lets_in_whom_the_whitelist_names_with_and_without_u
         bob = await callers.call(node.api_endpoint, BOB)
 
         await commands.change_settings(
-            yard.fleet, HARBOUR, node.id, {"whitelist": [ALICE]}, actor="", now=NOW
+            fleet_harness.fleet,
+            HARBOUR,
+            node.id,
+            {"whitelist": [ALICE]},
+            actor="",
+            now=NOW,
         )
         assert await bob.ended(within_s=1)
         assert not await callers.admitted(node.api_endpoint, BOB)
@@ -217,7 +230,7 @@ async def test_one_that_waits_is_answered_when_we_stop(
 async def test_who_asks_wrongly_is_told_nothing(
     control: Control, given: Settings, body: object, status: int
 ) -> None:
-    await control.yard.running()
+    await control.fleet_harness.running()
     got, text = await post(given, body)
     assert got == status
     assert set(json.loads(text)) == {"message"}

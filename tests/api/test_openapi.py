@@ -50,7 +50,7 @@ from leyden.storage.database import Database, open_database
 from leyden.storage.secrets import Sealer
 from leyden.webhooks.fake import FakeSender
 from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 ORDER = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 CHECKS = [
@@ -114,7 +114,9 @@ class World:
 
 
 @asynccontextmanager
-async def platform_of(database: Database, sealer: Sealer, yard: Yard) -> Any:
+async def platform_of(
+    database: Database, sealer: Sealer, fleet_harness: FleetHarness
+) -> Any:
     """Return everything that endpoints need, with fakes for what is outside."""
     shop = Shop(
         database=database,
@@ -132,13 +134,15 @@ async def platform_of(database: Database, sealer: Sealer, yard: Yard) -> Any:
         sealer=sealer,
         clock=utc_now,
         tails=Tails(database),
-        fleet=yard.fleet,
+        fleet=fleet_harness.fleet,
         shop=shop,
         dispatcher=dispatcher,
     )
 
 
-async def furnish(platform: Platform, yard: Yard) -> tuple[str, str, str, str]:
+async def furnish(
+    platform: Platform, fleet_harness: FleetHarness
+) -> tuple[str, str, str, str]:
     """Make a customer, with two nodes and an order."""
     made = await accounts.create_organization(platform, "Harbour", actor="test")
     _, key = await accounts.create_key(
@@ -149,8 +153,8 @@ async def furnish(platform: Platform, yard: Yard) -> tuple[str, str, str, str]:
         expires=None,
         actor="test",
     )
-    node = await yard.running(organization_id=made.id)
-    doomed = await yard.running(organization_id=made.id, name="doomed light")
+    node = await fleet_harness.running(organization_id=made.id)
+    doomed = await fleet_harness.running(organization_id=made.id, name="doomed light")
     assert platform.shop is not None
     await orders.create(
         platform.shop,
@@ -178,9 +182,11 @@ def world(
         stop = asyncio.Event()
         stops.append(partial(asyncio.get_running_loop().call_soon_threadsafe, stop.set))
         database = await open_database(f"sqlite:///{path}")
-        yard = Yard(database, sealer, open_or_create(folder / "ca", now=utc_now()))
-        async with platform_of(database, sealer, yard) as platform:
-            told = await furnish(platform, yard)
+        fleet_harness = FleetHarness(
+            database, sealer, open_or_create(folder / "ca", now=utc_now())
+        )
+        async with platform_of(database, sealer, fleet_harness) as platform:
+            told = await furnish(platform, fleet_harness)
             listeners = bind("127.0.0.1", 0)
             url = f"http://127.0.0.1:{listeners[0].getsockname()[1]}"
             public = Public(platform, Api(platform, OPERATIONS), version="0")
@@ -188,7 +194,7 @@ def world(
                 found.append(World(url, *told))
                 ready.set()
                 await stop.wait()
-        await yard.watching.close()
+        await fleet_harness.watching.close()
         await database.close()
 
     thread = threading.Thread(target=lambda: asyncio.run(serve()))

@@ -23,7 +23,7 @@ from leyden.storage.secrets import Sealer
 from tests.api.conftest import Caller
 from tests.api.test_openapi import ORDER, furnish, platform_of
 from tests.loop_time import HEADLINE, cost, most_s
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 # At most 8 KiB each, so that they are read on the event loop.
 _MARKS = "a" + "\u0316\u0300" * 1_300
@@ -48,9 +48,11 @@ async def customer(
 ) -> AsyncIterator[tuple[Caller, dict[str, str]]]:
     """Somebody with a node, an order and a subscription; and their ids."""
     folder = tmp_path_factory.mktemp("authority")
-    yard = Yard(sqlite_db, sealer, open_or_create(folder, now=utc_now()))
-    async with platform_of(sqlite_db, sealer, yard) as platform:
-        key, organization_id, node_id, _ = await furnish(platform, yard)
+    fleet_harness = FleetHarness(
+        sqlite_db, sealer, open_or_create(folder, now=utc_now())
+    )
+    async with platform_of(sqlite_db, sealer, fleet_harness) as platform:
+        key, organization_id, node_id, _ = await furnish(platform, fleet_harness)
         caller = Caller(Api(platform, OPERATIONS), key, organization_id)
         wish = {"url": "https://hooks.harbour.test/events", "types": ["order.*"]}
         made = (await caller.post("/subscriptions", wish)).json()
@@ -63,7 +65,7 @@ async def customer(
                 "subscription_id": made["subscription_id"],
             },
         )
-    await yard.watching.close()
+    await fleet_harness.watching.close()
 
 
 @pytest.mark.parametrize("operation", _WITH_FIELDS, ids=lambda each: each.name)

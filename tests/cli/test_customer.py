@@ -511,7 +511,7 @@ def test_a_name_is_no_command_to_the_terminal(
     here: Harbour, typed: Typed, pier: str
 ) -> None:
     node_id = told(typed("nodes", "show", pier, "--json"))["node_id"]
-    here.yard.homes.logs[node_id] = ["[bold]a\x1b[2J\x07 peer[/bold]"]
+    here.fleet_harness.homes.logs[node_id] = ["[bold]a\x1b[2J\x07 peer[/bold]"]
     shown = typed("nodes", "logs", pier).stdout
     assert "[bold]a?[2J? peer[/bold]" in shown
 

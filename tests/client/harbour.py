@@ -3,7 +3,7 @@
 harbour = Harbour(folder, database)
 with harbour.open():
     client = harbour.client()
-    harbour.do(harbour.yard.work)      # runs where the platform runs
+    harbour.do(harbour.fleet_harness.work)      # runs where the platform runs
 """
 
 import asyncio
@@ -41,8 +41,8 @@ from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks import Worker
 from leyden.webhooks.fake import FakeSender
+from tests.services.fleet_harness import FleetHarness
 from tests.services.plenty import PLENTY
-from tests.services.yard import Yard
 
 Result = TypeVar("Result")
 
@@ -62,7 +62,7 @@ class Harbour:
         self.url: str
         self.key: str
         self.organization_id: str
-        self.yard: Yard
+        self.fleet_harness: FleetHarness
         self.payments = FakePayments()
         self.seller = FakeSeller()
         self.platform: Platform
@@ -144,7 +144,7 @@ class Harbour:
         database = await open_database(f"sqlite:///{self._path}")
         sealer = Sealer(Keyring.new())
         authority = open_or_create(self._authority, now=utc_now())
-        self.yard = Yard(database, sealer, authority)
+        self.fleet_harness = FleetHarness(database, sealer, authority)
         shop = Shop(
             database=database,
             sealer=sealer,
@@ -160,7 +160,7 @@ class Harbour:
             sealer=sealer,
             clock=utc_now,
             tails=Tails(database),
-            fleet=self.yard.fleet,
+            fleet=self.fleet_harness.fleet,
             shop=shop,
             dispatcher=Dispatcher(
                 database=database, sealer=sealer, sender=FakeSender(), clock=utc_now
@@ -191,7 +191,7 @@ class Harbour:
         async with serving(app, listeners, grace_s=1), self._worked(shop):
             self._ready.set()
             await stop.wait()
-        await self.yard.watching.close()
+        await self.fleet_harness.watching.close()
         await database.close()
 
     @asynccontextmanager
@@ -213,8 +213,8 @@ class Harbour:
     async def _nodes_worked(self) -> None:
         while True:
             with suppress(TimeoutError):
-                self.yard.now = utc_now()
-                await self.yard.work()
+                self.fleet_harness.now = utc_now()
+                await self.fleet_harness.work()
             await asyncio.sleep(0.02)
 
 

@@ -43,7 +43,7 @@ def keep_and_give_back(harbour: Harbour, leyden: Client, here: str) -> None:
     (before,) = leyden.backups.replaced(here)
     assert before.value == anew.before
     assert leyden.backups.seed(here).seed == other
-    harbour.yard.homes.channel_backups[here] = b"encrypted by lnd"
+    harbour.fleet_harness.homes.channel_backups[here] = b"encrypted by lnd"
     assert leyden.backups.channels(here) == b"encrypted by lnd"
     kept_drill = leyden.backups.keep_drill(here, "2026-01-01T12:00:00Z", "y" * 104)
     assert leyden.backups.proofs(here).drill == kept_drill

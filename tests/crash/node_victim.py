@@ -37,8 +37,8 @@ from leyden.storage.homes import Hold, Home
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Worker
 from tests.crash.victim import KEYRING, say
+from tests.services.fleet_harness import SETTINGS
 from tests.services.plenty import PLENTY
-from tests.services.yard import SETTINGS
 
 KEY = uuid.UUID("0b5c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55")
 TEAM = "harbour"

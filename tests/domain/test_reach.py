@@ -8,7 +8,7 @@ from leyden.domain.addresses import Reach
 from leyden.domain.node_settings import Calls, NodeSettings, change, parse
 from leyden.domain.webhook_urls import Allowed
 from leyden.errors import Malformed
-from tests.services.yard import SETTINGS
+from tests.services.fleet_harness import SETTINGS
 
 ANY = Allowed(schemes=frozenset({"https", "http"}), ports=range(1, 65_536))
 

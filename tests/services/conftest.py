@@ -6,9 +6,9 @@ from leyden.certificates.authority import Authority, open_or_create
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
+from tests.services.fleet_harness import FleetHarness
 from tests.services.shop_harness import ShopHarness
 from tests.services.stored_order import StoredOrder
-from tests.services.yard import Yard
 
 
 @pytest.fixture
@@ -31,10 +31,10 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 @pytest.fixture
-async def yard(
+async def fleet_harness(
     db: Database, sealer: Sealer, authority: Authority
-) -> AsyncIterator[Yard]:
-    yard = Yard(db, sealer, authority)
-    await yard.found()
-    yield yard
-    await yard.watching.close()
+) -> AsyncIterator[FleetHarness]:
+    fleet_harness = FleetHarness(db, sealer, authority)
+    await fleet_harness.found()
+    yield fleet_harness
+    await fleet_harness.watching.close()

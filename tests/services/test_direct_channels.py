@@ -340,7 +340,7 @@ async def test_the_end_of_a_lease_is_told_before_and_then(shop: ShopHarness) -> 
 async def test_a_channel_that_is_closed_early_is_told_once(shop: ShopHarness) -> None:
     order = await paid(shop, await shop.create(channel()))
     (opened,) = shop.seller.opened_for(order.id)
-    promised = shop.database.reader.orders.promised_to
+    promised = shop.database.reader.orders.capacity_ordered_to
     assert await promised(PEER) == 1_000_000
     shop.seller.close_channel(opened.point, by_seller=False)
     for _ in range(2):

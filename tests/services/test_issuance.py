@@ -26,117 +26,120 @@ from leyden.tasks import Work
 from leyden.values import replace
 from tests.conftest import NOW
 from tests.helpers import work
-from tests.services.yard import CLAIM_FOR, HARBOUR, Yard
+from tests.services.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness
 
 API = "api.harbour.example"
 
 
 class StoredOrder:
-    """The yard, and an authority that its nodes' certificates are had from."""
+    """A fleet, and an authority that its nodes' certificates are had from."""
 
-    def __init__(self, yard: Yard, folder: Path) -> None:
-        yard.fleet = replace(
-            yard.fleet,
-            rules=replace(yard.fleet.rules, issued=True),
+    def __init__(self, fleet_harness: FleetHarness, folder: Path) -> None:
+        fleet_harness.fleet = replace(
+            fleet_harness.fleet,
+            rules=replace(fleet_harness.fleet.rules, issued=True),
             roots=Roots(str(folder / "root.pem")),
         )
-        yard.begin_anew()
-        self.yard = yard
-        self.issuer = FakeIssuer(folder, now=yard.now)
+        fleet_harness.begin_anew()
+        self.fleet_harness = fleet_harness
+        self.issuer = FakeIssuer(folder, now=fleet_harness.now)
         self.issuance = Issuance(
-            database=yard.fleet.database,
-            sealer=yard.fleet.sealer,
-            clock=lambda: yard.now,
+            database=fleet_harness.fleet.database,
+            sealer=fleet_harness.fleet.sealer,
+            clock=lambda: fleet_harness.now,
             issuer=self.issuer,
-            fleet=yard.fleet,
+            fleet=fleet_harness.fleet,
         )
 
     async def look(self) -> None:
         """Look for names that want a certificate."""
-        async with self.yard.fleet.database.transaction() as tx:
-            await tx.tasks.put(CERTIFICATES, EVERYTHING, due=self.yard.now)
+        async with self.fleet_harness.fleet.database.transaction() as tx:
+            await tx.tasks.put(CERTIFICATES, EVERYTHING, due=self.fleet_harness.now)
         await self._run(CERTIFICATES, partial(issuance.request_missing, self.issuance))
 
     async def obtain(self) -> int:
         """Take on what is due; give how many names that were."""
-        self.issuer.now = self.yard.now
+        self.issuer.now = self.fleet_harness.now
         return await self._run(ISSUANCE, partial(issuance.obtain, self.issuance))
 
     async def all_obtained(self) -> None:
         """Let every name come by its certificate."""
         await self.look()
         while await self.obtain():
-            self.yard.now += WAIT
+            self.fleet_harness.now += WAIT
 
     async def due(self) -> timedelta | None:
         """Return in how long the next name is due."""
-        due = await self.yard.fleet.database.reader.tasks.next_due(
-            ISSUANCE, now=self.yard.now + timedelta(days=1_000)
+        due = await self.fleet_harness.fleet.database.reader.tasks.next_due(
+            ISSUANCE, now=self.fleet_harness.now + timedelta(days=1_000)
         )
-        return due - self.yard.now if due is not None else None
+        return due - self.fleet_harness.now if due is not None else None
 
     async def _run(
         self, kind: str, step: Callable[[ClaimedTask], Awaitable[None]]
     ) -> int:
-        async with self.yard.fleet.database.transaction() as tx:
+        async with self.fleet_harness.fleet.database.transaction() as tx:
             claims = await tx.tasks.claim(
-                kind, now=self.yard.now, until=self.yard.now + CLAIM_FOR, most=100
+                kind,
+                now=self.fleet_harness.now,
+                until=self.fleet_harness.now + CLAIM_FOR,
+                most=100,
             )
         for claim in claims:
-            await step(Work(self.yard.fleet.database, claim))
+            await step(Work(self.fleet_harness.fleet.database, claim))
         return len(claims)
 
     def served(self, node: Node) -> Tls:
         """Return what the node's lnd has in its folder."""
-        return self.yard.runtime.homes[node.id].tls
+        return self.fleet_harness.runtime.homes[node.id].tls
 
     def ours(self, tls: Tls) -> bool:
-        return self.yard.fleet.authority.issued(tls.chain_pem)
+        return self.fleet_harness.fleet.authority.issued(tls.chain_pem)
 
     def theirs(self, tls: Tls) -> bool:
         return self.issuer.authority.issued(tls.chain_pem)
 
 
 @pytest.fixture
-def stored_order(yard: Yard, tmp_path: Path) -> StoredOrder:
-    return StoredOrder(yard, tmp_path / "issuer")
+def stored_order(fleet_harness: FleetHarness, tmp_path: Path) -> StoredOrder:
+    return StoredOrder(fleet_harness, tmp_path / "issuer")
 
 
-async def restarted(yard: Yard, node: Node) -> None:
-    await yard.ask(await yard.node(node.id), Action.RESTART)
-    await yard.work()
+async def restarted(fleet_harness: FleetHarness, node: Node) -> None:
+    await fleet_harness.ask(await fleet_harness.node(node.id), Action.RESTART)
+    await fleet_harness.work()
 
 
 async def test_a_node_begins_with_ours_and_has_theirs_after_a_restart(
-    stored_order: StoredOrder, yard: Yard
+    stored_order: StoredOrder, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.all_obtained()
     assert stored_order.ours(stored_order.served(node))
-    await restarted(yard, node)
+    await restarted(fleet_harness, node)
     served = stored_order.served(node)
     assert stored_order.theirs(served)
     assert list(stored_order.issuer.orders.values()) == [node.api_endpoint]
     # Another start finds nothing newer.
-    await restarted(yard, node)
+    await restarted(fleet_harness, node)
     assert stored_order.served(node) == served
 
 
 async def test_the_next_is_ordered_after_two_thirds_and_served_at_the_next_start(
-    stored_order: StoredOrder, yard: Yard
+    stored_order: StoredOrder, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.all_obtained()
-    await restarted(yard, node)
+    await restarted(fleet_harness, node)
     first = stored_order.served(node)
     assert await stored_order.obtain() == 0
     left = await stored_order.due()
     assert left is not None
     assert timedelta(days=59) < left < timedelta(days=61)
-    yard.now += left
+    fleet_harness.now += left
     await stored_order.all_obtained()
     assert stored_order.served(node) == first
-    await restarted(yard, node)
+    await restarted(fleet_harness, node)
     second = stored_order.served(node)
     assert stored_order.theirs(second)
     assert second.key_pem != first.key_pem
@@ -144,58 +147,60 @@ async def test_the_next_is_ordered_after_two_thirds_and_served_at_the_next_start
 
 
 async def test_one_that_has_ended_gives_way_to_ours(
-    stored_order: StoredOrder, yard: Yard
+    stored_order: StoredOrder, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.all_obtained()
-    await restarted(yard, node)
-    yard.now += timedelta(days=91)
-    await restarted(yard, node)
+    await restarted(fleet_harness, node)
+    fleet_harness.now += timedelta(days=91)
+    await restarted(fleet_harness, node)
     assert stored_order.ours(stored_order.served(node))
 
 
-async def test_a_start_waits_for_nobody(stored_order: StoredOrder, yard: Yard) -> None:
+async def test_a_start_waits_for_nobody(
+    stored_order: StoredOrder, fleet_harness: FleetHarness
+) -> None:
     stored_order.issuer.away = True
     await stored_order.look()
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.look()
     with pytest.raises(AuthorityAway):
         await stored_order.obtain()
-    await restarted(yard, node)
+    await restarted(fleet_harness, node)
     assert stored_order.ours(stored_order.served(node))
 
 
 async def test_whoever_died_goes_on_with_the_order_it_had(
-    stored_order: StoredOrder, yard: Yard
+    stored_order: StoredOrder, fleet_harness: FleetHarness
 ) -> None:
-    await yard.running()
+    await fleet_harness.running()
     await stored_order.look()
     await stored_order.obtain()
     stored_order.issuer.away = True
-    yard.now += WAIT
+    fleet_harness.now += WAIT
     with pytest.raises(AuthorityAway):
         await stored_order.obtain()
     stored_order.issuer.away = False
-    yard.now += CLAIM_FOR
+    fleet_harness.now += CLAIM_FOR
     await stored_order.all_obtained()
     assert len(stored_order.issuer.orders) == 1
 
 
 async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
-    stored_order: StoredOrder, yard: Yard, db: Database
+    stored_order: StoredOrder, fleet_harness: FleetHarness, db: Database
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.look()
     await stored_order.obtain()
-    yard.now += WAIT
+    fleet_harness.now += WAIT
     row = await db.reader.issued.find(node.api_endpoint)
     assert row is not None
     async with db.transaction() as tx:
         claims = await tx.tasks.claim(
-            ISSUANCE, now=yard.now, until=yard.now + CLAIM_FOR, most=1
+            ISSUANCE, now=fleet_harness.now, until=fleet_harness.now + CLAIM_FOR, most=1
         )
     work = Work(db, claims[0])
-    yard.now += CLAIM_FOR
+    fleet_harness.now += CLAIM_FOR
     other = await stored_order.obtain()  # somebody took over
     assert other == 1
     with pytest.raises(Stale):
@@ -208,9 +213,9 @@ async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
 
 @pytest.mark.parametrize("answered", [True, False])
 async def test_after_a_refusal_it_is_left_in_peace_longer_each_time(
-    stored_order: StoredOrder, yard: Yard, *, answered: bool
+    stored_order: StoredOrder, fleet_harness: FleetHarness, *, answered: bool
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     stored_order.issuer.answered = answered
     if answered:
         stored_order.issuer.refused.add(node.api_endpoint)
@@ -222,23 +227,23 @@ async def test_after_a_refusal_it_is_left_in_peace_longer_each_time(
         assert left is not None
         if left > WAIT:
             pauses.append(left)
-        yard.now += left
+        fleet_harness.now += left
     minutes = [pause / timedelta(minutes=1) for pause in pauses]
     assert minutes == [10, 20, 40, 80, 160, 320, 640, 1280, 1440]
     # It begins anew with the first that goes well.
     stored_order.issuer.answered = True
     stored_order.issuer.refused.clear()
     await stored_order.all_obtained()
-    row = await yard.fleet.database.reader.issued.find(node.api_endpoint)
+    row = await fleet_harness.fleet.database.reader.issued.find(node.api_endpoint)
     assert row is not None
     assert row.refusals == 0
 
 
 @pytest.mark.parametrize("away", [True, False])
 async def test_who_says_when_to_come_back_is_believed(
-    stored_order: StoredOrder, yard: Yard, *, away: bool
+    stored_order: StoredOrder, fleet_harness: FleetHarness, *, away: bool
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     stored_order.issuer.away = away
     stored_order.issuer.refused.add(node.api_endpoint)
     stored_order.issuer.retry_after_s = 7_200
@@ -248,29 +253,29 @@ async def test_who_says_when_to_come_back_is_believed(
 
 
 async def test_a_chain_for_another_key_is_not_kept(
-    stored_order: StoredOrder, yard: Yard
+    stored_order: StoredOrder, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.look()
     await stored_order.obtain()
-    yard.now += WAIT
+    fleet_harness.now += WAIT
     (url,) = stored_order.issuer.orders
     stored_order.issuer.hand_out(
-        url, yard.fleet.authority.issue(node.api_endpoint, now=NOW)
+        url, fleet_harness.fleet.authority.issue(node.api_endpoint, now=NOW)
     )
     await stored_order.obtain()
-    row = await yard.fleet.database.reader.issued.find(node.api_endpoint)
+    row = await fleet_harness.fleet.database.reader.issued.find(node.api_endpoint)
     assert row is not None
     assert (row.chain, row.order_url, row.refusals) == (None, "", 1)
 
 
 async def test_a_chain_is_read_beside_the_event_loop(
-    stored_order: StoredOrder, yard: Yard, tmp_path: Path
+    stored_order: StoredOrder, fleet_harness: FleetHarness, tmp_path: Path
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.look()
     await stored_order.obtain()
-    yard.now += WAIT
+    fleet_harness.now += WAIT
     release = tmp_path / "release"
     wait = partial(work.until_exists, str(release))
     busy = [UPLOADS.run(owner, wait) for owner in ("alice", "bob")]
@@ -282,107 +287,114 @@ async def test_a_chain_is_read_beside_the_event_loop(
     finally:
         release.touch()
         await asyncio.gather(taken, obtaining)
-    row = await yard.fleet.database.reader.issued.find(node.api_endpoint)
+    row = await fleet_harness.fleet.database.reader.issued.find(node.api_endpoint)
     assert row is not None
     assert row.chain is not None
 
 
 async def test_a_certificate_that_was_handed_in_is_left_alone(
-    stored_order: StoredOrder, yard: Yard, tmp_path: Path
+    stored_order: StoredOrder, fleet_harness: FleetHarness, tmp_path: Path
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.all_obtained()
-    handed_in = open_or_create(tmp_path / "theirs", now=yard.now).issue(
-        node.api_endpoint, now=yard.now
+    handed_in = open_or_create(tmp_path / "theirs", now=fleet_harness.now).issue(
+        node.api_endpoint, now=fleet_harness.now
     )
-    await renew(yard, node, handed_in)
-    await yard.work()
+    await renew(fleet_harness, node, handed_in)
+    await fleet_harness.work()
     assert stored_order.served(node) == handed_in
     await stored_order.look()
     assert await stored_order.obtain() == 0
-    yard.now += timedelta(days=80)
+    fleet_harness.now += timedelta(days=80)
     await stored_order.obtain()
-    await restarted(yard, node)
+    await restarted(fleet_harness, node)
     assert stored_order.served(node) == handed_in
     # Until its owner asks for ours again.
-    await renew(yard, node)
-    await yard.work()
+    await renew(fleet_harness, node)
+    await fleet_harness.work()
     assert stored_order.ours(stored_order.served(node))
     await stored_order.all_obtained()
-    await restarted(yard, node)
+    await restarted(fleet_harness, node)
     assert stored_order.theirs(stored_order.served(node))
 
 
 async def test_who_asks_for_a_new_one_is_given_theirs(
-    stored_order: StoredOrder, yard: Yard
+    stored_order: StoredOrder, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.all_obtained()
-    await renew(yard, node)
-    chain = await views.certificate(yard.fleet, HARBOUR, node.id)
-    await yard.work()
+    await renew(fleet_harness, node)
+    chain = await views.certificate(fleet_harness.fleet, HARBOUR, node.id)
+    await fleet_harness.work()
     assert stored_order.theirs(stored_order.served(node))
     assert chain.startswith(stored_order.served(node).chain_pem)
 
 
 async def test_what_is_given_to_trust_outlasts_the_change(
-    stored_order: StoredOrder, yard: Yard
+    stored_order: StoredOrder, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running()
-    ours, theirs = yard.fleet.authority.root_pem, stored_order.issuer.authority.root_pem
-    first = await views.certificate(yard.fleet, HARBOUR, node.id)
+    node = await fleet_harness.running()
+    ours, theirs = (
+        fleet_harness.fleet.authority.root_pem,
+        stored_order.issuer.authority.root_pem,
+    )
+    first = await views.certificate(fleet_harness.fleet, HARBOUR, node.id)
     assert first == stored_order.served(node).chain_pem + ours
     await stored_order.all_obtained()
-    second = await views.certificate(yard.fleet, HARBOUR, node.id)
+    second = await views.certificate(fleet_harness.fleet, HARBOUR, node.id)
     assert second == stored_order.served(node).chain_pem + ours + theirs
-    await restarted(yard, node)
-    third = await views.certificate(yard.fleet, HARBOUR, node.id)
+    await restarted(fleet_harness, node)
+    third = await views.certificate(fleet_harness.fleet, HARBOUR, node.id)
     assert third == stored_order.served(node).chain_pem + theirs + ours
 
 
 async def test_nothing_is_asked_for_a_node_that_is_gone(
-    stored_order: StoredOrder, yard: Yard
+    stored_order: StoredOrder, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.all_obtained()
-    await yard.ask(await yard.node(node.id), Action.DELETE)
-    await yard.work()
+    await fleet_harness.ask(await fleet_harness.node(node.id), Action.DELETE)
+    await fleet_harness.work()
     await stored_order.look()
-    yard.now += timedelta(days=8)
-    await yard.work()
-    assert await yard.fleet.database.reader.issued.find(node.api_endpoint) is None
-    yard.now += timedelta(days=60)
+    fleet_harness.now += timedelta(days=8)
+    await fleet_harness.work()
+    assert (
+        await fleet_harness.fleet.database.reader.issued.find(node.api_endpoint) is None
+    )
+    fleet_harness.now += timedelta(days=60)
     assert await stored_order.obtain() == 1
     assert await stored_order.due() is None
     assert len(stored_order.issuer.orders) == 1
 
 
 async def test_a_node_deleted_while_its_order_is_open_is_let_go(
-    stored_order: StoredOrder, yard: Yard
+    stored_order: StoredOrder, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.look()
     await stored_order.obtain()
-    await yard.ask(await yard.node(node.id), Action.DELETE)
-    yard.now += WAIT
+    await fleet_harness.ask(await fleet_harness.node(node.id), Action.DELETE)
+    fleet_harness.now += WAIT
     assert await stored_order.obtain() == 1
-    assert await yard.fleet.database.reader.issued.find(node.api_endpoint) is None
+    assert (
+        await fleet_harness.fleet.database.reader.issued.find(node.api_endpoint) is None
+    )
 
 
 async def test_the_api_has_a_name_of_its_own(
-    stored_order: StoredOrder, yard: Yard
+    stored_order: StoredOrder, fleet_harness: FleetHarness
 ) -> None:
     stored_order.issuance = replace(stored_order.issuance, own_name=API, fleet=None)
     await stored_order.all_obtained()
-    reader, sealer = yard.fleet.database.reader, yard.fleet.sealer
-    tls = await issuance.newest(sealer, reader, API, now=yard.now)
+    reader, sealer = fleet_harness.fleet.database.reader, fleet_harness.fleet.sealer
+    tls = await issuance.newest(sealer, reader, API, now=fleet_harness.now)
     assert tls is not None
     assert stored_order.theirs(tls)
-    ended = yard.now + timedelta(days=91)
+    ended = fleet_harness.now + timedelta(days=91)
     assert await issuance.newest(sealer, reader, API, now=ended) is None
     # Another name by now: the old one is let go.
     stored_order.issuance = replace(stored_order.issuance, own_name="")
-    yard.now += timedelta(days=60)
+    fleet_harness.now += timedelta(days=60)
     await stored_order.obtain()
     assert await reader.issued.find(API) is None
 
@@ -399,10 +411,10 @@ async def test_one_account_for_every_process(db: Database, sealer: Sealer) -> No
 
 
 async def test_nothing_is_written_beside_another_order(
-    stored_order: StoredOrder, yard: Yard, db: Database
+    stored_order: StoredOrder, fleet_harness: FleetHarness, db: Database
 ) -> None:
     """As by somebody who slept while another took over, and gave up, and began anew."""
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.look()
     name, one, other = node.api_endpoint, "https://a.test/1", "https://a.test/2"
     async with db.transaction() as tx:
@@ -412,7 +424,7 @@ async def test_nothing_is_written_beside_another_order(
             await tx.issued.set_order(name, one, key=b"sealed too")
     with pytest.raises(Stale):
         async with db.transaction() as tx:
-            await tx.issued.keep(name, one, chain=b"chain", until=yard.now)
+            await tx.issued.keep(name, one, chain=b"chain", until=fleet_harness.now)
     with pytest.raises(Stale):
         async with db.transaction() as tx:
             await tx.issued.end_order(name, one)
@@ -422,13 +434,13 @@ async def test_nothing_is_written_beside_another_order(
 
 
 async def test_keys_are_kept_sealed(
-    stored_order: StoredOrder, yard: Yard, db: Database
+    stored_order: StoredOrder, fleet_harness: FleetHarness, db: Database
 ) -> None:
-    node = await yard.running()
+    node = await fleet_harness.running()
     await stored_order.look()
     await stored_order.obtain()
     begun = await db.reader.issued.find(node.api_endpoint)
-    yard.now += WAIT
+    fleet_harness.now += WAIT
     await stored_order.obtain()
     done = await db.reader.issued.find(node.api_endpoint)
     assert begun is not None
@@ -438,16 +450,20 @@ async def test_keys_are_kept_sealed(
     assert done.key == begun.order_key
     stranger = Sealer(Keyring.new())
     with pytest.raises(SetupError):
-        await issuance.newest(stranger, db.reader, node.api_endpoint, now=yard.now)
+        await issuance.newest(
+            stranger, db.reader, node.api_endpoint, now=fleet_harness.now
+        )
 
 
-async def renew(yard: Yard, node: Node, handed_in: Tls | None = None) -> None:
+async def renew(
+    fleet_harness: FleetHarness, node: Node, handed_in: Tls | None = None
+) -> None:
     await commands.renew_certificate(
-        yard.fleet,
+        fleet_harness.fleet,
         HARBOUR,
         node.id,
         actor="key:7",
-        now=yard.now,
+        now=fleet_harness.now,
         certificate=handed_in.chain_pem.decode() if handed_in else "",
         key=handed_in.key_pem.decode() if handed_in else "",
     )

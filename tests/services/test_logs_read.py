@@ -24,7 +24,7 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks import Work
 from leyden.values import replace
-from tests.services.yard import CLAIM_FOR, SETTINGS, Yard
+from tests.services.fleet_harness import CLAIM_FOR, SETTINGS, FleetHarness
 
 INFO = "2026-03-01 12:00:00.123 [INF] CRTR: Pruning channel graph using block 812\n"
 WITH_WEBHOOK = {**SETTINGS, "webhook": "https://receiver.example/hook"}
@@ -48,46 +48,46 @@ def layout(tmp_path: Path) -> Layout:
 
 
 @pytest.fixture
-async def yard(
+async def fleet_harness(
     db: Database, sealer: Sealer, authority: Authority, layout: Layout
-) -> AsyncIterator[Yard]:
+) -> AsyncIterator[FleetHarness]:
     """Nodes whose folders are real; what runs in them is not."""
-    yard = Yard(db, sealer, authority)
-    yard.fleet = replace(yard.fleet, homes=LocalHomes(layout))
-    yard.begin_anew()
-    await yard.found()
-    yield yard
-    await yard.watching.close()
+    fleet_harness = FleetHarness(db, sealer, authority)
+    fleet_harness.fleet = replace(fleet_harness.fleet, homes=LocalHomes(layout))
+    fleet_harness.begin_anew()
+    await fleet_harness.found()
+    yield fleet_harness
+    await fleet_harness.watching.close()
 
 
 class House:
     """Whoever looks after nodes, and may be killed and begin anew."""
 
-    def __init__(self, yard: Yard, layout: Layout) -> None:
-        self._yard, self._layout = yard, layout
+    def __init__(self, fleet_harness: FleetHarness, layout: Layout) -> None:
+        self._harness, self._layout = fleet_harness, layout
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        fleet = replace(self._yard.fleet, homes=LocalHomes(self._layout))
+        fleet = replace(self._harness.fleet, homes=LocalHomes(self._layout))
         self._keeping = Housekeeping(fleet)
 
     async def look(self) -> None:
-        database = self._yard.fleet.database
+        database = self._harness.fleet.database
         async with database.transaction() as tx:
-            await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=self._yard.now)
+            await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=self._harness.now)
             (claim,) = await tx.tasks.claim(
                 HOUSEKEEPING,
-                now=self._yard.now,
-                until=self._yard.now + CLAIM_FOR,
+                now=self._harness.now,
+                until=self._harness.now + CLAIM_FOR,
                 most=1,
             )
         await self._keeping.look(Work(database, claim))
-        self._yard.now += timedelta(seconds=10)
+        self._harness.now += timedelta(seconds=10)
 
 
 @pytest.fixture
-def house(yard: Yard, layout: Layout) -> House:
-    return House(yard, layout)
+def house(fleet_harness: FleetHarness, layout: Layout) -> House:
+    return House(fleet_harness, layout)
 
 
 def log_of(layout: Layout, node: Node) -> Path:
@@ -101,44 +101,48 @@ def add(log: Path, *lines: str) -> None:
         file.writelines(f"{each}\n" for each in lines)
 
 
-async def told(yard: Yard, node: Node) -> list[str]:
-    events = await yard.fleet.database.reader.webhooks.pending(node.id)
+async def told(fleet_harness: FleetHarness, node: Node) -> list[str]:
+    events = await fleet_harness.fleet.database.reader.webhooks.pending(node.id)
     bodies = [json.loads(each.body) for each in events]
     return [each["details"]["log"] for each in bodies if each["type"] == "error"]
 
 
-async def node_with_log(yard: Yard, layout: Layout) -> tuple[Node, Path]:
-    node = await yard.running(settings=WITH_WEBHOOK)
+async def node_with_log(
+    fleet_harness: FleetHarness, layout: Layout
+) -> tuple[Node, Path]:
+    node = await fleet_harness.running(settings=WITH_WEBHOOK)
     return node, log_of(layout, node)
 
 
 async def test_a_line_written_before_the_first_look_is_told(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
-    node, log = await node_with_log(yard, layout)
+    node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO, line(9))
     await house.look()
-    assert await told(yard, node) == [line(9)]
+    assert await told(fleet_harness, node) == [line(9)]
 
 
 async def test_a_line_written_while_we_are_down_is_told_once(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
-    node, log = await node_with_log(yard, layout)
+    node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO)
     await house.look()
     add(log, line(9), INFO)
     for _ in range(3):
         house.begin_anew()
         await house.look()
-        assert await told(yard, node) == [line(9)]
-        yard.now += timedelta(minutes=30)  # it is the place that keeps it quiet
+        assert await told(fleet_harness, node) == [line(9)]
+        fleet_harness.now += timedelta(
+            minutes=30
+        )  # it is the place that keeps it quiet
 
 
 async def test_what_a_log_was_rotated_into_while_we_are_down_is_told(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
-    node, log = await node_with_log(yard, layout)
+    node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO)
     await house.look()
     add(log, line(9))
@@ -148,22 +152,24 @@ async def test_what_a_log_was_rotated_into_while_we_are_down_is_told(
     add(log, *[INFO.replace("12:00", "12:01")] * 2)
     house.begin_anew()
     await house.look()
-    assert await told(yard, node) == [line(9)]
-    yard.now += timedelta(minutes=30)
+    assert await told(fleet_harness, node) == [line(9)]
+    fleet_harness.now += timedelta(minutes=30)
     house.begin_anew()
     await house.look()
-    assert await told(yard, node) == [line(9)]
+    assert await told(fleet_harness, node) == [line(9)]
 
 
 async def test_whenever_it_is_broken_off_each_line_is_told_once(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
-    node, log = await node_with_log(yard, layout)
+    node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO)
     await house.look()
     lines, ended = [], False
     for exponent in range(20):
-        yard.now += timedelta(minutes=11)  # another burst; and no claim of before holds
+        fleet_harness.now += timedelta(
+            minutes=11
+        )  # another burst; and no claim of before holds
         lines.append(line(exponent))
         add(log, lines[-1])
         looking = asyncio.create_task(house.look())
@@ -174,83 +180,85 @@ async def test_whenever_it_is_broken_off_each_line_is_told_once(
         looking.cancel()
         await asyncio.gather(looking, return_exceptions=True)
         house.begin_anew()
-        yard.now += timedelta(minutes=11)
+        fleet_harness.now += timedelta(minutes=11)
         await house.look()
-        assert await told(yard, node) == lines
+        assert await told(fleet_harness, node) == lines
     assert ended
-    assert await told(yard, node) == lines
+    assert await told(fleet_harness, node) == lines
 
 
 async def test_a_later_burst_is_told_as_well(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
-    node, log = await node_with_log(yard, layout)
+    node, log = await node_with_log(fleet_harness, layout)
     for height in (8, 9):
         add(log, *[line(height)] * 100)
         await house.look()
-        yard.now += timedelta(minutes=11)
-    assert await told(yard, node) == [line(8), line(9)]
+        fleet_harness.now += timedelta(minutes=11)
+    assert await told(fleet_harness, node) == [line(8), line(9)]
 
 
 async def test_two_who_read_one_log_tell_it_once(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
-    node, log = await node_with_log(yard, layout)
+    node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO)
-    other = House(yard, layout)
+    other = House(fleet_harness, layout)
     for each in (house, other):
         await each.look()
     for height in (7, 8, 9):
         add(log, line(height))
-        yard.now += timedelta(minutes=30)
+        fleet_harness.now += timedelta(minutes=30)
         for each in (house, other):
             await each.look()
-        yard.now += timedelta(minutes=30)  # nothing but the place keeps them apart
+        fleet_harness.now += timedelta(
+            minutes=30
+        )  # nothing but the place keeps them apart
         for each in (other, house):
             await each.look()
-    assert await told(yard, node) == [line(height) for height in (7, 8, 9)]
+    assert await told(fleet_harness, node) == [line(height) for height in (7, 8, 9)]
 
 
 async def test_one_who_sleeps_tells_nothing_again(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
     """It was looked after by another meanwhile, who has told and moved on."""
-    node, log = await node_with_log(yard, layout)
+    node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO)
     await house.look()
-    other = House(yard, layout)
+    other = House(fleet_harness, layout)
     add(log, line(9), INFO)
     await other.look()
-    yard.now += timedelta(minutes=30)
+    fleet_harness.now += timedelta(minutes=30)
     await house.look()
-    assert await told(yard, node) == [line(9)]
+    assert await told(fleet_harness, node) == [line(9)]
     add(log, line(10))
-    yard.now += timedelta(minutes=30)
+    fleet_harness.now += timedelta(minutes=30)
     await house.look()
     await house.look()
-    assert await told(yard, node) == [line(9), line(10)]
+    assert await told(fleet_harness, node) == [line(9), line(10)]
 
 
 async def test_nodes_from_before_begin_at_the_end(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
-    node, log = await node_with_log(yard, layout)
-    async with yard.fleet.database.transaction() as tx:
+    node, log = await node_with_log(fleet_harness, layout)
+    async with fleet_harness.fleet.database.transaction() as tx:
         assert await tx.log_places.move(node.id, END, was=0)  # as the upgrade does
     add(log, line(8))
     await house.look()
-    assert await told(yard, node) == []
+    assert await told(fleet_harness, node) == []
     house.begin_anew()
     add(log, line(9))
     await house.look()
-    assert await told(yard, node) == [line(9)]
+    assert await told(fleet_harness, node) == [line(9)]
 
 
 async def test_a_log_that_only_grows_is_written_down_now_and_then(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
-    node, log = await node_with_log(yard, layout)
-    places = yard.fleet.database.reader.log_places
+    node, log = await node_with_log(fleet_harness, layout)
+    places = fleet_harness.fleet.database.reader.log_places
     editions = []
     for _ in range(100):
         add(log, INFO * 20)
@@ -263,38 +271,38 @@ async def test_a_log_that_only_grows_is_written_down_now_and_then(
 
 
 async def test_far_behind_it_is_read_without_holding_up_anybody(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
-    node, log = await node_with_log(yard, layout)
+    node, log = await node_with_log(fleet_harness, layout)
     add(log, line(9), INFO * (2 * tail.MOST_BYTES // len(INFO)))
     await house.look()
-    assert await told(yard, node) == [line(9)]
+    assert await told(fleet_harness, node) == [line(9)]
 
 
 async def test_nothing_is_kept_of_a_node_whose_data_is_removed(
-    yard: Yard, house: House, layout: Layout
+    fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
-    node, log = await node_with_log(yard, layout)
+    node, log = await node_with_log(fleet_harness, layout)
     add(log, INFO)
     await house.look()
-    await yard.ask(node, Action.DELETE)
-    await yard.work()
-    assert await yard.fleet.database.reader.log_places.all_() != {}
-    await yard.later(days=8)
-    assert await yard.fleet.database.reader.log_places.all_() == {}
+    await fleet_harness.ask(node, Action.DELETE)
+    await fleet_harness.work()
+    assert await fleet_harness.fleet.database.reader.log_places.all_() != {}
+    await fleet_harness.later(days=8)
+    assert await fleet_harness.fleet.database.reader.log_places.all_() == {}
 
 
 async def test_its_owner_does_not_learn_where_the_node_lives(
-    yard: Yard, layout: Layout, tmp_path: Path
+    fleet_harness: FleetHarness, layout: Layout, tmp_path: Path
 ) -> None:
-    node = await yard.create()
+    node = await fleet_harness.create()
     backup = home.channel_backup(layout.home(node), Chain.SIMNET)
     add(
         log_of(layout, node),
         f"[INF] CHBU: Swapping old multi backup file from {backup} to {backup}",
         f"[INF] RPCS: read {layout.folder(node)}/claim and {tmp_path}/secrets.json",
     )
-    lines = await yard.fleet.homes.log(node, 100)
+    lines = await fleet_harness.fleet.homes.log(node, 100)
     own = "~/.lnd/data/chain/bitcoin/simnet/channel.backup"
     assert lines == [
         f"[INF] CHBU: Swapping old multi backup file from {own} to {own}",

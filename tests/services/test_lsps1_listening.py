@@ -12,7 +12,7 @@ from leyden.loops import shop_queues
 from leyden.sellers.fake_messages import FakeMessages
 from leyden.services.channels.lsps1 import state
 from leyden.services.channels.lsps1.listening import listen
-from leyden.services.channels.promises import HOUR
+from leyden.services.channels.reservations import HOUR
 from leyden.services.channels.shop import LSPS1, Shop
 from leyden.tasks import Work, Worker
 from leyden.values import replace

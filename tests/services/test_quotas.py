@@ -29,10 +29,10 @@ from leyden.storage.secrets import Sealer
 from leyden.storage.sessions import KEPT
 from leyden.values import replace
 from tests.conftest import NOW
+from tests.services.fleet_harness import OTHER_SHORE, FleetHarness
 from tests.services.hesitant import Hesitant
 from tests.services.plenty import PLENTY
 from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
-from tests.services.yard import OTHER_SHORE, Yard
 
 AT_ONCE = 50
 CIPHERTEXT = "U2FsdGVkX1" + "8fXfCSAuXDMxzUcLBjk7YhIfqVKZHFDYBbzfMo5lPkOVWD3mYbXGrN"
@@ -64,15 +64,17 @@ async def at_once(step: Callable[[int], Awaitable[object]]) -> list[object]:
 
 
 @pytest.fixture
-async def yard(db: Database, sealer: Sealer, tmp_path: Path) -> Yard:
-    yard = Yard(db, sealer, open_or_create(tmp_path / "authority", now=NOW))
-    await yard.found()
-    return yard
+async def fleet_harness(db: Database, sealer: Sealer, tmp_path: Path) -> FleetHarness:
+    fleet_harness = FleetHarness(
+        db, sealer, open_or_create(tmp_path / "authority", now=NOW)
+    )
+    await fleet_harness.found()
+    return fleet_harness
 
 
-def limited(yard: Yard, most: int, *of: Quota) -> None:
-    rules = replace(yard.fleet.rules, quotas=few(most, *of))
-    yard.fleet = replace(yard.fleet, rules=rules)
+def limited(fleet_harness: FleetHarness, most: int, *of: Quota) -> None:
+    rules = replace(fleet_harness.fleet.rules, quotas=few(most, *of))
+    fleet_harness.fleet = replace(fleet_harness.fleet, rules=rules)
 
 
 @pytest.fixture
@@ -92,9 +94,11 @@ async def harbour(platform: Platform) -> str:
     return made.id
 
 
-async def test_fifty_at_once_get_as_many_as_there_may_be(yard: Yard) -> None:
-    limited(yard, 3, Quota.NODES)
-    refused = await at_once(lambda number: yard.create(f"light {number}"))
+async def test_fifty_at_once_get_as_many_as_there_may_be(
+    fleet_harness: FleetHarness,
+) -> None:
+    limited(fleet_harness, 3, Quota.NODES)
+    refused = await at_once(lambda number: fleet_harness.create(f"light {number}"))
     assert len(refused) == AT_ONCE - 3
     (said,) = {str(each) for each in refused}
     assert said == (
@@ -102,72 +106,78 @@ async def test_fifty_at_once_get_as_many_as_there_may_be(yard: Yard) -> None:
         "or ask the operator to raise the limit"
     )
     assert {type(each) for each in refused} == {OverQuota}
-    assert len(await yard.fleet.database.reader.nodes.list_(HARBOUR)) == 3
-    await yard.create(organization_id=OTHER_SHORE)
+    assert len(await fleet_harness.fleet.database.reader.nodes.list_(HARBOUR)) == 3
+    await fleet_harness.create(organization_id=OTHER_SHORE)
 
 
-async def test_the_second_time_is_no_second_node(yard: Yard) -> None:
-    limited(yard, 1, Quota.NODES)
+async def test_the_second_time_is_no_second_node(fleet_harness: FleetHarness) -> None:
+    limited(fleet_harness, 1, Quota.NODES)
     key = uuid.uuid4()
-    made = await yard.create(key=key)
-    assert (await yard.create(key=key)).id == made.id
+    made = await fleet_harness.create(key=key)
+    assert (await fleet_harness.create(key=key)).id == made.id
     with pytest.raises(Taken):
-        await yard.create()
+        await fleet_harness.create()
 
 
-async def test_what_there_is_stays_when_the_limit_is_lowered(yard: Yard) -> None:
-    made = [await yard.create(f"light {number}") for number in range(3)]
-    limited(yard, 1, Quota.NODES)
+async def test_what_there_is_stays_when_the_limit_is_lowered(
+    fleet_harness: FleetHarness,
+) -> None:
+    made = [await fleet_harness.create(f"light {number}") for number in range(3)]
+    limited(fleet_harness, 1, Quota.NODES)
     with pytest.raises(OverQuota, match="may have 1 nodes, and 3 are in use"):
-        await yard.create("light 4")
-    await yard.work()
+        await fleet_harness.create("light 4")
+    await fleet_harness.work()
     for each in made:
-        assert (await yard.ask(each, Action.RESTART)).id == each.id
+        assert (await fleet_harness.ask(each, Action.RESTART)).id == each.id
 
 
-async def test_a_node_counts_until_its_lnd_has_ended(yard: Yard) -> None:
-    limited(yard, 1, Quota.NODES)
-    node = await yard.running()
-    await yard.ask(node, Action.DELETE)
+async def test_a_node_counts_until_its_lnd_has_ended(
+    fleet_harness: FleetHarness,
+) -> None:
+    limited(fleet_harness, 1, Quota.NODES)
+    node = await fleet_harness.running()
+    await fleet_harness.ask(node, Action.DELETE)
     with pytest.raises(OverQuota):
-        await yard.create("another light")
-    await yard.work()
-    assert (await yard.node(node.id)).is_gone
-    await yard.create("another light")
+        await fleet_harness.create("another light")
+    await fleet_harness.work()
+    assert (await fleet_harness.node(node.id)).is_gone
+    await fleet_harness.create("another light")
 
 
-async def test_who_creates_and_deletes_all_the_time_fills_no_disk(yard: Yard) -> None:
-    limited(yard, 2, Quota.NODES)
+async def test_who_creates_and_deletes_all_the_time_fills_no_disk(
+    fleet_harness: FleetHarness,
+) -> None:
+    limited(fleet_harness, 2, Quota.NODES)
     for _ in range(4):
-        await yard.ask(await yard.running(), Action.DELETE)
-        await yard.work()
+        await fleet_harness.ask(await fleet_harness.running(), Action.DELETE)
+        await fleet_harness.work()
     with pytest.raises(OverQuota, match="4 nodes together") as why:
-        await yard.create()
+        await fleet_harness.create()
     assert "removed at 2026-03-08T12:00" in str(why.value)
-    await yard.later(days=8)
-    await yard.create()
+    await fleet_harness.later(days=8)
+    await fleet_harness.create()
 
 
-async def test_a_restored_node_counts_again(yard: Yard) -> None:
-    limited(yard, 1, Quota.NODES)
-    deleted = await yard.running(name="first")
-    await yard.ask(deleted, Action.DELETE)
-    await yard.work()
-    other = await yard.running(name="second")
+async def test_a_restored_node_counts_again(fleet_harness: FleetHarness) -> None:
+    limited(fleet_harness, 1, Quota.NODES)
+    deleted = await fleet_harness.running(name="first")
+    await fleet_harness.ask(deleted, Action.DELETE)
+    await fleet_harness.work()
+    other = await fleet_harness.running(name="second")
     restored = partial(
         restoring.restore,
-        yard.fleet,
+        fleet_harness.fleet,
         HARBOUR,
         deleted.id,
         None,
         actor="key:7",
-        now=yard.now,
+        now=fleet_harness.now,
     )
     with pytest.raises(OverQuota, match="1 nodes, and 1 are in use"):
         await restored()
-    assert (await yard.node(deleted.id)).is_gone
-    await yard.ask(other, Action.DELETE)
-    await yard.work()
+    assert (await fleet_harness.node(deleted.id)).is_gone
+    await fleet_harness.ask(other, Action.DELETE)
+    await fleet_harness.work()
     assert (await restored()).status == "stopped"
 
 
@@ -287,19 +297,19 @@ async def test_who_orders_and_cancels_all_the_time_has_to_wait(
     await harness.create()
 
 
-async def test_fifty_macaroons_at_once(yard: Yard) -> None:
-    limited(yard, 3, Quota.MACAROONS_PER_NODE)
-    node = await yard.create()
+async def test_fifty_macaroons_at_once(fleet_harness: FleetHarness) -> None:
+    limited(fleet_harness, 3, Quota.MACAROONS_PER_NODE)
+    node = await fleet_harness.create()
 
     async def keep(number: int) -> None:
         await backups.keep_macaroon(
-            yard.fleet,
+            fleet_harness.fleet,
             HARBOUR,
             node.id,
             f"{number}",
             CIPHERTEXT,
             actor="test",
-            now=yard.now,
+            now=fleet_harness.now,
         )
 
     refused = await at_once(keep)
@@ -308,52 +318,61 @@ async def test_fifty_macaroons_at_once(yard: Yard) -> None:
     assert OverQuota in kinds
     assert kinds <= {OverQuota, TooMany}
     assert len(refused) == AT_ONCE - 3
-    kept = await backups.macaroons(yard.fleet, HARBOUR, node.id)
+    kept = await backups.macaroons(fleet_harness.fleet, HARBOUR, node.id)
     assert len(kept) == 3
     with pytest.raises(Taken):  # and not that there are too many
         await keep(int(kept[0].name))
 
 
 async def test_the_history_of_replaced_ones_is_refused_and_not_forgotten(
-    yard: Yard,
+    fleet_harness: FleetHarness,
 ) -> None:
-    limited(yard, 0, Quota.REPLACED_BACKUPS_MB)
-    node = await yard.create()
+    limited(fleet_harness, 0, Quota.REPLACED_BACKUPS_MB)
+    node = await fleet_harness.create()
     await backups.keep_seed(
-        yard.fleet, HARBOUR, node.id, CIPHERTEXT, actor="test", now=yard.now
+        fleet_harness.fleet,
+        HARBOUR,
+        node.id,
+        CIPHERTEXT,
+        actor="test",
+        now=fleet_harness.now,
     )
     anew = Resealed(name=None, replaces=_digest(CIPHERTEXT), value=CIPHERTEXT[::-1])
 
     async def reseal() -> None:
         await resealing.reseal(
-            yard.fleet,
+            fleet_harness.fleet,
             HARBOUR,
             node.id,
             [replace(anew, value=CIPHERTEXT + "AAAA")],
             actor="key:7",
-            now=yard.now,
+            now=fleet_harness.now,
         )
 
     with pytest.raises(OverQuota, match="may have 0 MB of replaced backups"):
         await reseal()
-    _, kept = await backups.seed(yard.fleet, HARBOUR, node.id)
+    _, kept = await backups.seed(fleet_harness.fleet, HARBOUR, node.id)
     assert kept == CIPHERTEXT  # nothing was half done
-    limited(yard, 1, Quota.REPLACED_BACKUPS_MB)
+    limited(fleet_harness, 1, Quota.REPLACED_BACKUPS_MB)
     await reseal()
-    (before,) = await resealing.replaced(yard.fleet, HARBOUR, node.id, now=yard.now)
+    (before,) = await resealing.replaced(
+        fleet_harness.fleet, HARBOUR, node.id, now=fleet_harness.now
+    )
     assert before.value == CIPHERTEXT
-    size = await yard.fleet.database.reader.quotas.replaced_bytes(HARBOUR)
+    size = await fleet_harness.fleet.database.reader.quotas.replaced_bytes(HARBOUR)
     assert len(CIPHERTEXT) < size < MB
 
 
-async def test_backups_of_channels_are_never_refused(yard: Yard) -> None:
-    limited(yard, 0, *Quota)
-    rules = replace(yard.fleet.rules, quotas=few(1, Quota.NODES))
-    yard.fleet = replace(yard.fleet, rules=rules)
-    node = await yard.create()
-    limited(yard, 0, *Quota)
-    yard.homes.channel_backups[node.id] = b"encrypted by lnd"
-    found = await backups.channels(yard.fleet, HARBOUR, node.id)
+async def test_backups_of_channels_are_never_refused(
+    fleet_harness: FleetHarness,
+) -> None:
+    limited(fleet_harness, 0, *Quota)
+    rules = replace(fleet_harness.fleet.rules, quotas=few(1, Quota.NODES))
+    fleet_harness.fleet = replace(fleet_harness.fleet, rules=rules)
+    node = await fleet_harness.create()
+    limited(fleet_harness, 0, *Quota)
+    fleet_harness.homes.channel_backups[node.id] = b"encrypted by lnd"
+    found = await backups.channels(fleet_harness.fleet, HARBOUR, node.id)
     assert found.content == b"encrypted by lnd"
 
 

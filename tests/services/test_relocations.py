@@ -16,43 +16,48 @@ from leyden.runtimes.fake import FakeRuntime, FakeSide
 from leyden.services.nodes import relocations
 from leyden.services.nodes.relocations import MOST_FAILURES
 from leyden.values import replace
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 LOCAL, KUBERNETES = RuntimeName.LOCAL, RuntimeName.KUBERNETES
 _CALLS = ("seal", "write", "content", "settle", "unseal", "clean")
 
 
 class Shores:
-    """A yard with two runtimes, and a program that may die between their calls."""
+    """A fleet with two runtimes, and a program that may die between their calls."""
 
-    def __init__(self, yard: Yard) -> None:
-        self.yard = yard
-        self.runtimes = {LOCAL: yard.runtime, KUBERNETES: FakeRuntime(says=_EMPTY)}
+    def __init__(self, fleet_harness: FleetHarness) -> None:
+        self.fleet_harness = fleet_harness
+        self.runtimes = {
+            LOCAL: fleet_harness.runtime,
+            KUBERNETES: FakeRuntime(says=_EMPTY),
+        }
         self.sides = {name: FakeSide(each) for name, each in self.runtimes.items()}
         self.calls = 0
         self.dies_at = 0
         self.serve({name: Mortal(self, each) for name, each in self.sides.items()})
 
     def serve(self, sides: Any) -> None:
-        self.yard.fleet = replace(
-            self.yard.fleet, runtime=SeveralRuntimes(self.runtimes), sides=sides
+        self.fleet_harness.fleet = replace(
+            self.fleet_harness.fleet,
+            runtime=SeveralRuntimes(self.runtimes),
+            sides=sides,
         )
-        self.yard.begin_anew()
+        self.fleet_harness.begin_anew()
 
     async def move(self, node: Node, to: RuntimeName = KUBERNETES) -> None:
-        fleet = self.yard.fleet
+        fleet = self.fleet_harness.fleet
         await relocations.request(
             fleet.database, fleet.clock, node.id, to, actor="operator"
         )
 
     async def found(self, node: Node) -> Relocation:
-        found = await self.yard.fleet.database.reader.relocations.find(node.id)
+        found = await self.fleet_harness.fleet.database.reader.relocations.find(node.id)
         assert found is not None
         return found
 
     async def check(self, node: Node) -> None:
         """Hold that one side at most can start the node, and which one."""
-        now = await self.yard.node(node.id)
+        now = await self.fleet_harness.node(node.id)
         running = [n for n, each in self.runtimes.items() if node.id in each.running]
         startable = [n for n, each in self.runtimes.items() if node.id in each.homes]
         assert len(running) <= 1
@@ -66,10 +71,10 @@ class Shores:
     async def end(self, node: Node) -> Node:
         """Do what is due until the move is done."""
         for _ in range(40):
-            await self.yard.later(seconds=20)
+            await self.fleet_harness.later(seconds=20)
             if (await self.found(node)).step is Step.DONE:
-                await self.yard.work()
-                return await self.yard.node(node.id)
+                await self.fleet_harness.work()
+                return await self.fleet_harness.node(node.id)
         raise AssertionError(await self.found(node))
 
 
@@ -103,15 +108,15 @@ _EMPTY = State.NON_EXISTING
 
 
 @pytest.fixture
-async def shores(yard: Yard) -> Shores:
-    return Shores(yard)
+async def shores(fleet_harness: FleetHarness) -> Shores:
+    return Shores(fleet_harness)
 
 
 async def running(shores: Shores, name: str = "harbour light") -> Node:
-    node = await shores.yard.running(name=name)
+    node = await shores.fleet_harness.running(name=name)
     shores.runtimes[LOCAL].say(node.id, State.LOCKED)
-    await shores.yard.settled()
-    return await shores.yard.node(node.id)
+    await shores.fleet_harness.settled()
+    return await shores.fleet_harness.node(node.id)
 
 
 async def test_a_node_is_moved_and_started_there_and_back_again(
@@ -119,7 +124,7 @@ async def test_a_node_is_moved_and_started_there_and_back_again(
 ) -> None:
     node = await running(shores)
     await shores.move(node)
-    assert (await shores.yard.node(node.id)).status is Status.RESTARTING
+    assert (await shores.fleet_harness.node(node.id)).status is Status.RESTARTING
     after = await shores.end(node)
     assert (after.runtime, after.moves_to) == (KUBERNETES, None)
     assert node.id in shores.runtimes[KUBERNETES].running
@@ -138,7 +143,7 @@ async def test_a_node_is_moved_and_started_there_and_back_again(
     assert (await shores.end(node)).runtime is LOCAL
     assert node.id in shores.runtimes[LOCAL].running
     await shores.check(node)
-    reader = shores.yard.fleet.database.reader
+    reader = shores.fleet_harness.fleet.database.reader
     assert await reader.node_starts.get(node.id) == Start(number=2, copy="")
 
 
@@ -150,9 +155,9 @@ async def test_killed_at_any_call_a_node_is_on_one_side_and_goes_on(
         await shores.move(node)
         shores.calls, shores.dies_at = 0, dies_at
         with pytest.raises(asyncio.CancelledError):
-            await shores.yard.later(seconds=1)
+            await shores.fleet_harness.later(seconds=1)
         await shores.check(node)
-        await shores.yard.restart()
+        await shores.fleet_harness.restart()
         await shores.check(node)
         after = await shores.end(node)
         assert after.runtime is KUBERNETES
@@ -191,16 +196,16 @@ async def test_what_an_owner_asks_meanwhile_is_done_once_it_has_arrived(
     node = await running(shores)
     shores.serve({})  # nobody goes on with it
     await shores.move(node)
-    await shores.yard.work()
-    assert await shores.yard.work() == 0, "nobody starts what is being moved"
+    await shores.fleet_harness.work()
+    assert await shores.fleet_harness.work() == 0, "nobody starts what is being moved"
     assert shores.runtimes[LOCAL].running == {}
-    await shores.yard.ask(node, Action.STOP)
+    await shores.fleet_harness.ask(node, Action.STOP)
     shores.serve(shores.sides)
     after = await shores.end(node)
     assert (after.runtime, after.status) == (KUBERNETES, Status.STOPPED)
     assert [each.running for each in shores.runtimes.values()] == [{}, {}]
-    await shores.yard.ask(node, Action.START)
-    await shores.yard.work()
+    await shores.fleet_harness.ask(node, Action.START)
+    await shores.fleet_harness.work()
     assert node.id in shores.runtimes[KUBERNETES].running
 
 
@@ -209,18 +214,21 @@ async def test_a_node_that_is_deleted_meanwhile_is_deleted_where_it_arrives(
 ) -> None:
     node = await running(shores)
     await shores.move(node)
-    await shores.yard.ask(node, Action.DELETE)
+    await shores.fleet_harness.ask(node, Action.DELETE)
     await shores.end(node)
     assert node.id in shores.runtimes[KUBERNETES].homes
-    await shores.yard.later(days=8)
+    await shores.fleet_harness.later(days=8)
     assert [each.homes for each in shores.runtimes.values()] == [{}, {}]
-    assert await shores.yard.fleet.database.reader.relocations.find(node.id) is None
+    assert (
+        await shores.fleet_harness.fleet.database.reader.relocations.find(node.id)
+        is None
+    )
 
 
 async def test_a_stopped_node_is_moved_and_stays_stopped(shores: Shores) -> None:
     node = await running(shores)
-    await shores.yard.ask(node, Action.STOP)
-    await shores.yard.work()
+    await shores.fleet_harness.ask(node, Action.STOP)
+    await shores.fleet_harness.work()
     await shores.move(node)
     after = await shores.end(node)
     assert (after.runtime, after.wanted) == (KUBERNETES, DesiredState.STOPPED)
@@ -232,8 +240,8 @@ async def test_a_start_that_nobody_saved_is_ended_before_it_is_copied(
     shores: Shores,
 ) -> None:
     node = await running(shores)
-    await shores.yard.ask(node, Action.STOP)
-    await shores.yard.work()
+    await shores.fleet_harness.ask(node, Action.STOP)
+    await shores.fleet_harness.work()
     runtime = shores.runtimes[LOCAL]
     spec = runtime.homes[node.id]
     [_, *_] = [each async for each in runtime.start(node, spec)]  # and died
@@ -259,8 +267,8 @@ async def test_what_cannot_be_moved_is_refused_with_the_reason(shores: Shores) -
     assert "is being moved already" in await refused(shores.move(node))
     await shores.end(node)
     # What a deleted node has left may be moved, as long as there is something.
-    await shores.yard.ask(node, Action.DELETE)
+    await shores.fleet_harness.ask(node, Action.DELETE)
     await shores.move(node, LOCAL)
     assert (await shores.end(node)).runtime is LOCAL
-    await shores.yard.later(days=8)
+    await shores.fleet_harness.later(days=8)
     assert "is deleted" in await refused(shores.move(node))

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from leyden.services.nodes import backups, resealing
 from leyden.services.nodes.resealing import Resealed
-from tests.services.yard import HARBOUR, Yard
+from tests.services.fleet_harness import HARBOUR, FleetHarness
 
 
 def ciphertext() -> str:
@@ -16,11 +16,11 @@ def ciphertext() -> str:
 
 
 async def test_a_stolen_key_pushes_out_nothing_that_was_in_use_for_a_day(
-    yard: Yard,
+    fleet_harness: FleetHarness,
 ) -> None:
     """Twice its owner changes the password, then somebody puts garbage there."""
-    node = await yard.create()
-    whose, now = (yard.fleet, HARBOUR, node.id), yard.now
+    node = await fleet_harness.create()
+    whose, now = (fleet_harness.fleet, HARBOUR, node.id), fleet_harness.now
     theirs = [ciphertext() for _ in range(3)]
     values = [*theirs, *(ciphertext() for _ in range(60))]
     await backups.keep_seed(*whose, theirs[0], actor="key:own", now=now)
@@ -35,9 +35,11 @@ async def test_a_stolen_key_pushes_out_nothing_that_was_in_use_for_a_day(
     assert len(found) == len(theirs) + 20
 
 
-async def test_each_backup_has_a_history_of_its_own(yard: Yard) -> None:
-    node = await yard.create()
-    whose, now = (yard.fleet, HARBOUR, node.id), yard.now
+async def test_each_backup_has_a_history_of_its_own(
+    fleet_harness: FleetHarness,
+) -> None:
+    node = await fleet_harness.create()
+    whose, now = (fleet_harness.fleet, HARBOUR, node.id), fleet_harness.now
     original = ciphertext()
     for name in ("admin", "read"):
         await backups.keep_macaroon(*whose, name, original, actor="key:own", now=now)

@@ -12,7 +12,7 @@ from leyden.services.nodes.routes import Routes
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from leyden.values import replace
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 
 async def until(holds: Callable[[], bool]) -> None:
@@ -29,17 +29,17 @@ async def test_another_process_hears_of_a_changed_whitelist(
 ) -> None:
     monkeypatch.setattr(routes, "_LOOK_NOTIFIED_EVERY_S", 60.0)
     ours, theirs = await open_database(postgres_url), await open_database(postgres_url)
-    yard = Yard(ours, sealer, authority)
-    await yard.found()
-    node = await yard.running()
+    fleet_harness = FleetHarness(ours, sealer, authority)
+    await fleet_harness.found()
+    node = await fleet_harness.running()
     gateway = FakeGateway()
-    follower = Routes(replace(yard.fleet, database=theirs), gateway)
+    follower = Routes(replace(fleet_harness.fleet, database=theirs), gateway)
     following = asyncio.create_task(follower.follow())
     await until(lambda: node.id in gateway.routes)
-    node = await yard.set(node, whitelist=["203.0.113.9"])
+    node = await fleet_harness.set(node, whitelist=["203.0.113.9"])
     await until(lambda: gateway.routes[node.id].whitelist == node.settings.whitelist)
     following.cancel()
     await asyncio.gather(following, return_exceptions=True)
-    await yard.watching.close()
+    await fleet_harness.watching.close()
     await ours.close()
     await theirs.close()

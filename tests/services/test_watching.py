@@ -22,7 +22,7 @@ from leyden.storage.tasks import Shards
 from leyden.tasks import Work, Worker
 from leyden.values import replace
 from tests.conftest import NOW
-from tests.services.yard import CLAIM_FOR, Yard
+from tests.services.fleet_harness import CLAIM_FOR, FleetHarness
 
 OURS = Home(identity="home", authority="ours", place="here", host="harbour")
 MINUTE = timedelta(minutes=1)
@@ -33,74 +33,78 @@ def hold(holder: str = "one", **other: str) -> Hold:
 
 
 @pytest.fixture
-async def yard(db: Database, sealer: Sealer, authority: Authority) -> Yard:
-    yard = Yard(db, sealer, authority)
-    await yard.found()
+async def fleet_harness(
+    db: Database, sealer: Sealer, authority: Authority
+) -> FleetHarness:
+    fleet_harness = FleetHarness(db, sealer, authority)
+    await fleet_harness.found()
     async with db.transaction() as tx:
         await tx.homes.add(OURS)
-    return yard
+    return fleet_harness
 
 
-async def take_over(yard: Yard) -> Yard:
+async def take_over(fleet_harness: FleetHarness) -> FleetHarness:
     """Let another process take all shards, as if the first had died long ago."""
-    heir = Yard.__new__(Yard)
-    vars(heir).update(vars(yard))
-    heir.now = yard.now + 2 * CLAIM_FOR
+    heir = FleetHarness.__new__(FleetHarness)
+    vars(heir).update(vars(fleet_harness))
+    heir.now = fleet_harness.now + 2 * CLAIM_FOR
     heir.begin_anew()
-    yard.runtime.watch(yard.watching.enqueue)  # which still hears all
+    fleet_harness.runtime.watch(fleet_harness.watching.enqueue)  # which still hears all
     await heir.watch()
     return heir
 
 
-async def test_a_watcher_that_was_replaced_writes_nothing(yard: Yard) -> None:
-    node = await yard.running()
+async def test_a_watcher_that_was_replaced_writes_nothing(
+    fleet_harness: FleetHarness,
+) -> None:
+    node = await fleet_harness.running()
     assert node.status is Status.WAITING_INIT
-    heir = await take_over(yard)
-    yard.runtime.say(node.id, State.SERVER_ACTIVE)
-    await yard.settled()
-    assert await yard.node(node.id) == node, "whoever lost it wrote nothing"
-    async with yard.fleet.database.transaction() as tx:
+    heir = await take_over(fleet_harness)
+    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    await fleet_harness.settled()
+    assert await fleet_harness.node(node.id) == node, "whoever lost it wrote nothing"
+    async with fleet_harness.fleet.database.transaction() as tx:
         assert await tx.tasks.next_due(NODE, now=heir.now), "its holder is to look"
     await heir.work()
-    assert (await yard.node(node.id)).status is Status.RUNNING
+    assert (await fleet_harness.node(node.id)).status is Status.RUNNING
 
 
 async def test_what_is_not_known_of_a_node_changes_nothing_and_is_tried_later(
-    yard: Yard,
+    fleet_harness: FleetHarness,
 ) -> None:
-    node = await yard.running()
-    yard.runtime.say(node.id, State.SERVER_ACTIVE)
-    await yard.settled()
-    node = await yard.node(node.id)
-    yard.runtime.lose(node.id)
-    await yard.restart()
-    assert await yard.node(node.id) == node
-    await yard.ask(node, Action.RESTART)
+    node = await fleet_harness.running()
+    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    await fleet_harness.settled()
+    node = await fleet_harness.node(node.id)
+    fleet_harness.runtime.lose(node.id)
+    await fleet_harness.restart()
+    assert await fleet_harness.node(node.id) == node
+    await fleet_harness.ask(node, Action.RESTART)
     with pytest.raises(NodeAway, match="unknown"):
-        await yard.work()
-    after = await yard.node(node.id)
+        await fleet_harness.work()
+    after = await fleet_harness.node(node.id)
     assert (after.status, after.process) == (Status.RESTARTING, node.process)
-    assert yard.runtime.starts == [node.id], "no second lnd"
+    assert fleet_harness.runtime.starts == [node.id], "no second lnd"
 
 
-async def test_a_node_whose_wallet_is_gone_fails(yard: Yard) -> None:
-    node = await yard.running()
-    yard.runtime.say(node.id, State.LOCKED)
-    await yard.settled()
-    yard.runtime.end(node.id)
-    yard.runtime.lose(node.id)
-    await yard.settled()
-    await yard.later(seconds=5)
-    assert (await yard.node(node.id)).status is Status.FAILED
-    assert yard.runtime.starts == [node.id]
+async def test_a_node_whose_wallet_is_gone_fails(fleet_harness: FleetHarness) -> None:
+    node = await fleet_harness.running()
+    fleet_harness.runtime.say(node.id, State.LOCKED)
+    await fleet_harness.settled()
+    fleet_harness.runtime.end(node.id)
+    fleet_harness.runtime.lose(node.id)
+    await fleet_harness.settled()
+    await fleet_harness.later(seconds=5)
+    assert (await fleet_harness.node(node.id)).status is Status.FAILED
+    assert fleet_harness.runtime.starts == [node.id]
 
 
 async def test_tasks_of_nodes_are_for_the_home_and_for_who_watches_them(
-    yard: Yard,
+    fleet_harness: FleetHarness,
 ) -> None:
-    node = await yard.create()
-    db, shards = yard.fleet.database, Shards(kind=WATCH, number=SHARDS)
-    later = yard.now + 2 * CLAIM_FOR
+    node = await fleet_harness.create()
+    db, shards = fleet_harness.fleet.database, Shards(kind=WATCH, number=SHARDS)
+    later = fleet_harness.now + 2 * CLAIM_FOR
     async with db.transaction() as tx:
         await tx.tasks.free_all()
         await tx.tasks.put_many(WATCH, list(map(str, range(SHARDS))), due=NOW)
@@ -128,18 +132,26 @@ async def test_tasks_of_nodes_are_for_the_home_and_for_who_watches_them(
 
 
 async def test_a_shard_that_is_given_back_gives_no_right_to_its_nodes(
-    yard: Yard,
+    fleet_harness: FleetHarness,
 ) -> None:
-    await yard.create()
-    db, shards = yard.fleet.database, Shards(kind="lamp", number=1)
+    await fleet_harness.create()
+    db, shards = fleet_harness.fleet.database, Shards(kind="lamp", number=1)
     async with db.transaction() as tx:
         await tx.tasks.free_all()
         await tx.tasks.put("lamp", "0", due=NOW)
         (shard,) = await tx.tasks.claim_at_home(
-            "lamp", hold(), now=yard.now, until=yard.now + MINUTE, most=9
+            "lamp",
+            hold(),
+            now=fleet_harness.now,
+            until=fleet_harness.now + MINUTE,
+            most=9,
         )
-        await tx.tasks.reschedule(shard, due=yard.now, attempts=0)
-        how: dict[str, Any] = {"now": yard.now, "until": yard.now + MINUTE, "most": 9}
+        await tx.tasks.reschedule(shard, due=fleet_harness.now, attempts=0)
+        how: dict[str, Any] = {
+            "now": fleet_harness.now,
+            "until": fleet_harness.now + MINUTE,
+            "most": 9,
+        }
         assert not await tx.tasks.claim_watched(NODE, hold(), shards, **how)
 
 
@@ -163,8 +175,8 @@ async def test_what_stands_is_next_due_when_its_claim_ends(db: Database) -> None
 class Works:
     """A process that looks after nodes, for the length of a block."""
 
-    def __init__(self, yard: Yard, holder: str) -> None:
-        self.fleet = replace(yard.fleet, clock=utc_now)
+    def __init__(self, fleet_harness: FleetHarness, holder: str) -> None:
+        self.fleet = replace(fleet_harness.fleet, clock=utc_now)
         self.watching = Watching(self.fleet)
         self.watching.claim_for = timedelta(
             seconds=4
@@ -213,13 +225,13 @@ class TestShards:
         return postgres_url
 
     @pytest.fixture
-    async def free(self, yard: Yard) -> Yard:
-        async with yard.fleet.database.transaction() as tx:
+    async def free(self, fleet_harness: FleetHarness) -> FleetHarness:
+        async with fleet_harness.fleet.database.transaction() as tx:
             await tx.tasks.free_all()
-        return yard
+        return fleet_harness
 
     async def test_who_joins_gets_a_share_and_who_leaves_gives_it_back(
-        self, free: Yard
+        self, free: FleetHarness
     ) -> None:
         db = free.fleet.database
         async with Works(free, "one") as one:
@@ -239,13 +251,13 @@ class TestShards:
             await holders(db, {"one": SHARDS})
 
     async def test_a_node_started_by_who_lost_its_shard_is_looked_for(
-        self, yard: Yard
+        self, fleet_harness: FleetHarness
     ) -> None:
-        node = await yard.running()
-        heir = await take_over(yard)
+        node = await fleet_harness.running()
+        heir = await take_over(fleet_harness)
         for each in heir.watching._held.values():
             each.nodes.clear()  # it was started after they were found
-        yard.runtime.watch(heir.watching.enqueue)
+        fleet_harness.runtime.watch(heir.watching.enqueue)
         await heir.watching.look()
         await heir.settled()
         listened = {
@@ -257,17 +269,22 @@ class TestShards:
 
 
 async def test_routes_brought_by_who_lost_the_task_are_brought_again(
-    yard: Yard,
+    fleet_harness: FleetHarness,
 ) -> None:
     """What it wrote may be older than what another has brought meanwhile."""
-    db = yard.fleet.database
+    db = fleet_harness.fleet.database
     async with db.transaction() as tx:
-        await tx.tasks.put(ROUTES, EVERYTHING, due=yard.now)
-        (old,) = await tx.tasks.claim(ROUTES, now=yard.now, until=yard.now, most=1)
+        await tx.tasks.put(ROUTES, EVERYTHING, due=fleet_harness.now)
+        (old,) = await tx.tasks.claim(
+            ROUTES, now=fleet_harness.now, until=fleet_harness.now, most=1
+        )
         (new,) = await tx.tasks.claim(
-            ROUTES, now=yard.now, until=yard.now + MINUTE, most=1
+            ROUTES, now=fleet_harness.now, until=fleet_harness.now + MINUTE, most=1
         )
         await tx.tasks.end(new)
     with pytest.raises(Lost):
-        await yard.routes.update(Work(db, old))
-    assert await db.reader.tasks.next_due(ROUTES, now=yard.now) == yard.now
+        await fleet_harness.routes.update(Work(db, old))
+    assert (
+        await db.reader.tasks.next_due(ROUTES, now=fleet_harness.now)
+        == fleet_harness.now
+    )

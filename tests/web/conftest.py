@@ -21,7 +21,7 @@ from tests.api.flow.conftest import world  # noqa: F401  a fixture for channels
 from tests.conftest import NOW
 from tests.mail_server import MailServer, mail_server
 from tests.services.emailed import emailing
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.visitor import HOST, Visitor
 
 PASSWORD = "a lamp in the harbour"
@@ -41,12 +41,12 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 @pytest.fixture
-async def yard(
+async def fleet_harness(
     db: Database, sealer: Sealer, authority: Authority
-) -> AsyncIterator[Yard]:
-    yard = Yard(db, sealer, authority)
-    yield yard
-    await yard.watching.close()
+) -> AsyncIterator[FleetHarness]:
+    fleet_harness = FleetHarness(db, sealer, authority)
+    yield fleet_harness
+    await fleet_harness.watching.close()
 
 
 @pytest.fixture
@@ -55,13 +55,15 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def platform(db: Database, sealer: Sealer, settings: Settings, yard: Yard) -> Platform:
+def platform(
+    db: Database, sealer: Sealer, settings: Settings, fleet_harness: FleetHarness
+) -> Platform:
     return Platform(
         settings=settings,
         database=db,
         sealer=sealer,
-        clock=lambda: yard.now,
-        fleet=yard.fleet,
+        clock=lambda: fleet_harness.now,
+        fleet=fleet_harness.fleet,
     )
 
 
@@ -142,5 +144,7 @@ def served() -> Iterator[MailServer]:
 
 
 @pytest.fixture
-def office(db: Database, sealer: Sealer, yard: Yard, served: MailServer) -> Emailing:
-    return emailing(db, sealer, served.smtp(), lambda: yard.now)
+def office(
+    db: Database, sealer: Sealer, fleet_harness: FleetHarness, served: MailServer
+) -> Emailing:
+    return emailing(db, sealer, served.smtp(), lambda: fleet_harness.now)

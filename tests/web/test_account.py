@@ -11,7 +11,7 @@ from leyden.domain.sign_in import totp_code
 from leyden.errors import NotFound
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
 from tests.web.visitor import Visitor
 
@@ -49,7 +49,7 @@ async def test_an_authenticator_is_offered_with_the_password_alone(
 
 
 async def test_an_authenticator_counts_once_it_has_shown_a_code(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     await alice.get("/app/account")
     offered = await alice.submit("/app/account/authenticator", {"present": PASSWORD})
@@ -66,7 +66,7 @@ async def test_an_authenticator_counts_once_it_has_shown_a_code(
     assert (elsewhere.status, found[1] in elsewhere.text) == (401, False)
     before = Visitor(alice.site)
     assert (await before.sign_in("alice@example.org", PASSWORD)).location == "/app/"
-    code = totp_code(secret, int(yard.now.timestamp()) // 30)
+    code = totp_code(secret, int(fleet_harness.now.timestamp()) // 30)
     done = await alice.submit("/app/account/authenticator/confirm", {"code": code})
     assert (done.status, len(CODES.findall(done.text))) == (200, 10)
     twice = await alice.submit("/app/account/authenticator/confirm", {"code": code})
@@ -84,13 +84,15 @@ async def test_an_authenticator_counts_once_it_has_shown_a_code(
 
 
 async def test_whoever_lost_everything_is_let_in_again(
-    alice: Visitor, nobody: Visitor, platform: Platform, yard: Yard
+    alice: Visitor, nobody: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     await alice.get("/app/account")
     offered = await alice.submit("/app/account/authenticator", {"present": PASSWORD})
     found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
     assert found is not None
-    code = totp_code(base64.b32decode(found[1]), int(yard.now.timestamp()) // 30)
+    code = totp_code(
+        base64.b32decode(found[1]), int(fleet_harness.now.timestamp()) // 30
+    )
     await alice.submit("/app/account/authenticator/confirm", {"code": code})
     for keep, where in ((True, "/app/second-factor?next="), (False, "/app/")):
         await accounts.readmit(
@@ -112,22 +114,24 @@ async def test_whoever_lost_everything_is_let_in_again(
         )
 
 
-async def enrolled(visitor: Visitor, yard: Yard) -> list[str]:
+async def enrolled(visitor: Visitor, fleet_harness: FleetHarness) -> list[str]:
     """Add an authenticator; return the recovery codes."""
     await visitor.get("/app/account")
     offered = await visitor.submit("/app/account/authenticator", {"present": PASSWORD})
     found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
     assert found is not None
-    code = totp_code(base64.b32decode(found[1]), int(yard.now.timestamp()) // 30)
+    code = totp_code(
+        base64.b32decode(found[1]), int(fleet_harness.now.timestamp()) // 30
+    )
     done = await visitor.submit("/app/account/authenticator/confirm", {"code": code})
     codes: list[str] = CODES.findall(done.text)
     return codes
 
 
 async def test_recovery_codes_are_shown_once_and_sign_in(
-    alice: Visitor, nobody: Visitor, yard: Yard, sqlite_url: str
+    alice: Visitor, nobody: Visitor, fleet_harness: FleetHarness, sqlite_url: str
 ) -> None:
-    codes = await enrolled(alice, yard)
+    codes = await enrolled(alice, fleet_harness)
     assert not CODES.findall((await alice.get("/app/account")).text)
     folder = Path(sqlite_url.removeprefix("sqlite:///")).parent
     kept = b"".join(each.read_bytes() for each in folder.glob("leyden.db*"))
@@ -143,8 +147,10 @@ async def test_recovery_codes_are_shown_once_and_sign_in(
     assert "Recovery codes left: <strong>9</strong>" in shown
 
 
-async def test_new_recovery_codes_take_the_password(alice: Visitor, yard: Yard) -> None:
-    codes = await enrolled(alice, yard)
+async def test_new_recovery_codes_take_the_password(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    codes = await enrolled(alice, fleet_harness)
     await alice.get("/app/account")
     for present, status, shown in (("not it", 401, 0), (PASSWORD, 200, 10)):
         answer = await alice.submit("/app/account/recovery-codes", {"present": present})
@@ -173,12 +179,12 @@ async def test_one_session_is_ended_and_no_stranger_s(
 
 
 async def test_a_session_that_ended_by_itself_is_not_listed(
-    alice: Visitor, nobody: Visitor, platform: Platform, yard: Yard
+    alice: Visitor, nobody: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     await nobody.sign_in("alice@example.org", PASSWORD)
-    yard.now += timedelta(seconds=platform.settings.session_idle_s - 1)
+    fleet_harness.now += timedelta(seconds=platform.settings.session_idle_s - 1)
     await alice.get("/app/account")
-    yard.now += timedelta(seconds=2)
+    fleet_harness.now += timedelta(seconds=2)
     assert 'name="session"' not in (await alice.get("/app/account")).text
 
 

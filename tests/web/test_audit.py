@@ -13,7 +13,7 @@ from leyden.services.people import activity
 from leyden.services.platform import Platform
 from leyden.storage.statements import Statement
 from leyden.web.site import Site
-from tests.services.yard import SETTINGS, Yard
+from tests.services.fleet_harness import SETTINGS, FleetHarness
 from tests.web.conftest import person
 from tests.web.visitor import Visitor
 
@@ -46,10 +46,10 @@ async def test_a_change_is_listed_with_its_old_and_new_value(
     )
 
 
-async def test_secrets_are_masked(alice: Visitor, yard: Yard) -> None:
-    node = await yard.create(organization_id=alice.organization_id)
+async def test_secrets_are_masked(alice: Visitor, fleet_harness: FleetHarness) -> None:
+    node = await fleet_harness.create(organization_id=alice.organization_id)
     secret = "0201036c6e6402" + "ab" * 40
-    await yard.set(
+    await fleet_harness.set(
         node,
         alias="far light",
         remotesigningmacaroon=secret,
@@ -66,16 +66,16 @@ async def test_secrets_are_masked(alice: Visitor, yard: Yard) -> None:
 
 
 async def test_of_a_webhook_scheme_and_host_are_written(
-    alice: Visitor, yard: Yard, platform: Platform
+    alice: Visitor, fleet_harness: FleetHarness, platform: Platform
 ) -> None:
-    node = await yard.create(organization_id=alice.organization_id)
+    node = await fleet_harness.create(organization_id=alice.organization_id)
     before, after = (
         "https://hooks.example/T0/s3cret",
         "https://hooks.example:8443/?k=t0ken",
     )
     for url in (before, after, ""):
-        yard.now += timedelta(seconds=1)
-        await yard.set(node, webhook=url)
+        fleet_harness.now += timedelta(seconds=1)
+        await fleet_harness.set(node, webhook=url)
     read = rows((await alice.get(f"{alice.root}/audit")).text, "Node settings")
     assert [each.partition("webhook: ")[2] for each in read] == [
         "https://hooks.example:8443/… → none",
@@ -91,11 +91,11 @@ async def test_of_a_webhook_scheme_and_host_are_written(
 
 
 async def test_what_was_once_written_in_full_is_masked(
-    alice: Visitor, platform: Platform, yard: Yard
+    alice: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     async with platform.database.transaction() as tx:
         await tx.audit.add(
-            at=yard.now,
+            at=fleet_harness.now,
             actor="operator:test",
             action="node settings",
             subject="lamp",
@@ -126,11 +126,13 @@ async def test_only_owners_and_admins_read_it(
 
 
 async def test_what_is_written_for_operators_stays_with_them(
-    alice: Visitor, platform: Platform, yard: Yard
+    alice: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.create("pier", organization_id=alice.organization_id)
+    node = await fleet_harness.create("pier", organization_id=alice.organization_id)
     async with platform.database.transaction() as tx:
-        await failures.note(tx, node, OSError("/srv/secret/path"), now=yard.now)
+        await failures.note(
+            tx, node, OSError("/srv/secret/path"), now=fleet_harness.now
+        )
     await corrections.correct(
         platform.database,
         alice.organization_id,
@@ -139,7 +141,7 @@ async def test_what_is_written_for_operators_stays_with_them(
         reason="between ourselves",
         actor="operator:mallory",
         key="once",
-        now=yard.now,
+        now=fleet_harness.now,
     )
     text = (await alice.get(f"{alice.root}/audit")).text
     assert "lnd could not be started." in text
@@ -148,13 +150,13 @@ async def test_what_is_written_for_operators_stays_with_them(
 
 
 async def test_all_entries_are_found_page_by_page(
-    alice: Visitor, platform: Platform, yard: Yard
+    alice: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     many = 2 * activity.MOST + 3
     async with platform.database.transaction() as tx:
         for number in range(many):  # all at one time: the order is theirs all the same
             await tx.audit.add(
-                at=yard.now,
+                at=fleet_harness.now,
                 actor="operator:test",
                 action=f"lit {number}",
                 subject="lamp",

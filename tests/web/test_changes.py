@@ -12,7 +12,7 @@ from leyden.services.platform import Platform
 from leyden.storage.database import Database
 from leyden.web.changes import after_commits
 from leyden.web.open_streams import MOST
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.test_nodes import made
 from tests.web.visitor import HOST, Visitor
 
@@ -82,22 +82,24 @@ def told_at(text: str) -> str:
     return text.split('data-changes="')[1].split('"', maxsplit=1)[0]
 
 
-async def test_a_node_that_moves_is_told_of(alice: Visitor, yard: Yard) -> None:
-    page = await made(alice, yard)
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+async def test_a_node_that_moves_is_told_of(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    page = await made(alice, fleet_harness)
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     url = told_at((await alice.get(page)).text)
     async with streaming(alice, url) as stream:
-        yard.runtime.say(node.id, State.LOCKED)
-        await yard.settled()
+        fleet_harness.runtime.say(node.id, State.LOCKED)
+        await fleet_harness.settled()
         await stream.until_changed()
     assert "The wallet is locked." in (await alice.get(page)).text
 
 
 async def test_what_changed_before_the_stream_began_is_told_too(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     url = told_at((await alice.get(f"{alice.root}/nodes")).text)
-    await made(alice, yard)
+    await made(alice, fleet_harness)
     async with streaming(alice, url) as stream:
         await stream.until_changed()
 
@@ -127,7 +129,7 @@ async def test_a_person_has_so_many_streams_and_no_more(
 
 
 async def test_who_left_the_organization_hears_of_no_change(
-    alice: Visitor, bob: Visitor, yard: Yard, platform: Platform
+    alice: Visitor, bob: Visitor, fleet_harness: FleetHarness, platform: Platform
 ) -> None:
     url = told_at((await bob.get(f"{bob.root}/nodes")).text)
     async with streaming(bob, url) as stream:
@@ -135,7 +137,7 @@ async def test_who_left_the_organization_hears_of_no_change(
         members = await team.members(platform, bob.organization_id)
         theirs = next(it.person.id for it in members if "bob" in it.person.email)
         await alice.submit(f"{alice.root}/team/remove", {"user": theirs})
-        await made(alice, yard)
+        await made(alice, fleet_harness)
         async with asyncio.timeout(10):
             await stream.ended.wait()
         assert CHANGED not in stream.got

@@ -11,7 +11,7 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
 from tests.api.flow.conftest import PRICE, World
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.visitor import Visitor
 
 ONCE = "7b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55"
@@ -25,14 +25,14 @@ WISH = {
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, yard: Yard) -> Platform:
+def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
     return Platform(
         settings=settings,
         database=world.shop.database,
         sealer=world.shop.sealer,
         clock=world.shop.clock,
         shop=world.shop,
-        fleet=yard.fleet,
+        fleet=fleet_harness.fleet,
     )
 
 

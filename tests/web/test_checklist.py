@@ -14,7 +14,7 @@ from leyden.settings import Settings
 from leyden.web.site import Site
 from leyden.webhooks.fake import FakeSender
 from tests.api.flow.conftest import World
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_channels import ordered, until
 from tests.web.test_nodes import filled, made
@@ -22,7 +22,7 @@ from tests.web.visitor import Visitor
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, yard: Yard) -> Platform:
+def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
     shop = world.shop
     return Platform(
         settings=settings,
@@ -30,7 +30,7 @@ def platform(settings: Settings, world: World, yard: Yard) -> Platform:
         sealer=shop.sealer,
         clock=shop.clock,
         shop=shop,
-        fleet=yard.fleet,
+        fleet=fleet_harness.fleet,
         dispatcher=Dispatcher(
             database=shop.database,
             sealer=shop.sealer,
@@ -75,17 +75,17 @@ async def fill(alice: Visitor, world: World, page: str) -> None:
 
 
 async def test_each_step_is_ticked_once_it_is_done_and_then_all_are_gone(
-    alice: Visitor, yard: Yard, world: World
+    alice: Visitor, fleet_harness: FleetHarness, world: World
 ) -> None:
     root = alice.root
     assert list((await lines(alice)).values()) == ["now", *["ahead"] * 5]
     assert await button(alice) == f"Create node {root}/nodes/new"
 
-    node = await made(alice, yard)
+    node = await made(alice, fleet_harness)
     assert await button(alice) == f"Create wallet {node}/wallet/initialise"
-    (kept,) = await yard.fleet.database.reader.nodes.all_()
-    yard.runtime.say(kept.id, State.SERVER_ACTIVE)
-    await yard.settled()
+    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.runtime.say(kept.id, State.SERVER_ACTIVE)
+    await fleet_harness.settled()
     now = await lines(alice)
     assert [name for name, state in now.items() if state == "done"] == [
         "Create a node",
@@ -110,12 +110,14 @@ async def test_each_step_is_ticked_once_it_is_done_and_then_all_are_gone(
     assert await lines(alice) == {}
 
 
-async def test_a_deleted_node_counts_no_more(alice: Visitor, yard: Yard) -> None:
-    node = await made(alice, yard)
+async def test_a_deleted_node_counts_no_more(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    node = await made(alice, fleet_harness)
     await alice.get(node)
     await alice.submit(f"{node}/delete", {"name": "harbour light"})
-    await yard.work()
-    await yard.settled()
+    await fleet_harness.work()
+    await fleet_harness.settled()
     assert (await lines(alice))["Create a node"] == "now"
 
 
@@ -131,11 +133,11 @@ async def test_a_role_sees_what_it_can_do(
 
 
 async def test_who_has_many_nodes_needs_no_first_steps(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     await alice.get(f"{alice.root}/nodes/new")
     for place in range(9):
         wish = filled(f"beacon {place}", once=str(uuid.uuid4()))
         assert (await alice.submit(f"{alice.root}/nodes/new", wish)).status == 303
-    await yard.work()
+    await fleet_harness.work()
     assert await lines(alice) == {}

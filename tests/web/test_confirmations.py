@@ -15,7 +15,7 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.web.site import Site
 from leyden.webhooks.fake import FakeSender
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_nodes import fields, made
 from tests.web.visitor import Visitor
@@ -25,28 +25,30 @@ ESCAPED = "\N{HEBREW LETTER ALEF}\N{HEBREW LETTER BET}&lt;b&gt;!"
 
 
 @pytest.fixture
-def platform(db: Database, sealer: Sealer, settings: Settings, yard: Yard) -> Platform:
+def platform(
+    db: Database, sealer: Sealer, settings: Settings, fleet_harness: FleetHarness
+) -> Platform:
     return Platform(
         settings=settings,
         database=db,
         sealer=sealer,
-        clock=lambda: yard.now,
-        fleet=yard.fleet,
+        clock=lambda: fleet_harness.now,
+        fleet=fleet_harness.fleet,
         dispatcher=Dispatcher(
             database=db,
             sealer=sealer,
             sender=FakeSender(),
-            clock=lambda: yard.now,
+            clock=lambda: fleet_harness.now,
         ),
     )
 
 
-async def running(alice: Visitor, yard: Yard) -> str:
+async def running(alice: Visitor, fleet_harness: FleetHarness) -> str:
     """Make a node whose wallet is open; return the address of its page."""
-    page = await made(alice, yard)
-    (node,) = await yard.fleet.database.reader.nodes.all_()
-    yard.runtime.say(node.id, State.SERVER_ACTIVE)
-    await yard.settled()
+    page = await made(alice, fleet_harness)
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    await fleet_harness.settled()
     return page
 
 
@@ -58,9 +60,9 @@ def asked(text: str) -> str:
 
 
 async def test_each_command_names_its_consequence_and_then_does_it(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = await running(alice, yard)
+    page = await running(alice, fleet_harness)
     shown = (await alice.get(page)).text
     for action, consequence in (
         ("stop", "stays off until you start the node again"),
@@ -76,18 +78,20 @@ async def test_each_command_names_its_consequence_and_then_does_it(
         path = action.partition("?")[0]
         assert f'action="{page}/{path}"' in question.text
     assert f'class="button" href="{page}/wallet/bakery">Connect an app<' in shown
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert node.status == "running"  # to ask is to do nothing
     sent = fields((await alice.get(f"{page}/update?version=v0.21.2-beta")).text)
     assert sent["version"] == "v0.21.2-beta"
     answer = await alice.submit(f"{page}/update", dict(sent))
     assert answer.location == f"{page}?done=update"
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert str(node.version) == "v0.21.2-beta"
 
 
-async def test_an_update_lists_what_apps_lose(alice: Visitor, yard: Yard) -> None:
-    page = await running(alice, yard)
+async def test_an_update_lists_what_apps_lose(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    page = await running(alice, fleet_harness)
     newest = asked((await alice.get(f"{page}/update?version=v0.21.2-beta")).text)
     assert "the field outgoing_chan_id: use outgoing_chan_ids" in newest
     next_ = asked((await alice.get(f"{page}/update?version=v0.20.2-beta")).text)
@@ -95,12 +99,12 @@ async def test_an_update_lists_what_apps_lose(alice: Visitor, yard: Yard) -> Non
 
 
 async def test_what_can_no_longer_be_done_is_not_asked(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = await running(alice, yard)
+    page = await running(alice, fleet_harness)
     await alice.submit(f"{page}/stop")
-    await yard.work()
-    await yard.settled()
+    await fleet_harness.work()
+    await fleet_harness.settled()
     for action in ("stop", "restart"):  # in another tab, which shows what was before
         shown = await alice.get(f"{page}/{action}")
         assert shown.status == 409, action
@@ -114,32 +118,36 @@ async def test_what_can_no_longer_be_done_is_not_asked(
 
 
 async def test_settings_that_restart_lnd_are_saved_once_that_is_confirmed(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = f"{await running(alice, yard)}/settings"
+    page = f"{await running(alice, fleet_harness)}/settings"
     form = fields((await alice.get(page)).text)
     sent = form | {"alias": EVIL}
     question = await alice.submit(page, sent)
     assert question.status == 200
     assert "This locks the wallet." in asked(question.text)
     assert "<b>" not in question.text
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert (node.settings.alias, node.status) == ("harbour light", "running")
     confirmed = fields(question.text)
     assert confirmed.items() >= sent.items() - {("token", sent["token"])}
     done = await alice.submit(page, dict(confirmed))
     assert done.location == f"{page}?done=restarting"
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert (node.settings.alias, node.status) == (EVIL, "restarting")
 
 
-async def test_a_node_without_a_wallet_locks_none(alice: Visitor, yard: Yard) -> None:
-    page = await made(alice, yard)
+async def test_a_node_without_a_wallet_locks_none(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    page = await made(alice, fleet_harness)
     assert "locks the wallet" not in asked((await alice.get(f"{page}/restart")).text)
 
 
-async def test_a_wrong_name_is_asked_for_again(alice: Visitor, yard: Yard) -> None:
-    page = await made(alice, yard)
+async def test_a_wrong_name_is_asked_for_again(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    page = await made(alice, fleet_harness)
     await alice.get(f"{page}/delete")
     shown = await alice.submit(f"{page}/delete", {"name": "harbour"})
     assert shown.status == 400
@@ -158,9 +166,9 @@ async def test_a_wrong_name_is_asked_for_again(alice: Visitor, yard: Yard) -> No
 
 
 async def test_a_secret_is_rotated_once_its_consequence_was_named(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = await made(alice, yard)
+    page = await made(alice, fleet_harness)
     await alice.submit(f"{page}/webhook", {"webhook": "https://hooks.example/"})
     assert (
         f'href="{page}/webhook/rotate-secret" data-dialog'

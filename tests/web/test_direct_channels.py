@@ -8,7 +8,7 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
 from tests.api.flow.conftest import World
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.test_channels import _text, ordered, until
 from tests.web.visitor import Visitor
 
@@ -16,7 +16,7 @@ KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, yard: Yard) -> Platform:
+def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
     world.seller.fill([3_000_000, 3_000_000])
     return Platform(
         settings=settings,
@@ -24,7 +24,7 @@ def platform(settings: Settings, world: World, yard: Yard) -> Platform:
         sealer=world.shop.sealer,
         clock=world.shop.clock,
         shop=world.shop,
-        fleet=yard.fleet,
+        fleet=fleet_harness.fleet,
     )
 
 

@@ -6,7 +6,7 @@ from playwright.async_api import ViewportSize
 
 from leyden.domain.observations import State
 from tests.api.flow.conftest import World
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.screen import Screen, chromium
 from tests.web.test_channels import ordered
 from tests.web.test_direct_channels import KEY, pay
@@ -56,11 +56,11 @@ async def test_a_ticket_is_claimed_for_a_node_here_by_one_command(
     base: str,  # noqa: F811
     alice: Visitor,
     world: World,
-    yard: Yard,
+    fleet_harness: FleetHarness,
 ) -> None:
-    node = await yard.running(organization_id=alice.organization_id)
-    yard.runtime.say(node.id, State.SERVER_ACTIVE)
-    await yard.settled()
+    node = await fleet_harness.running(organization_id=alice.organization_id)
+    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    await fleet_harness.settled()
     page_of = await ordered(alice)
     pay(world)
     async with chromium() as browser:

@@ -10,7 +10,7 @@ import pytest
 
 from leyden.domain.sign_in import totp_code
 from leyden.web.site import Site
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
 from tests.web.rooms import DOORS
 from tests.web.screen import CHROMIUM, MISSING, NARROW, Screen, chromium, served
@@ -33,7 +33,7 @@ async def look(screen: Screen, faults: list[str]) -> None:
 
 
 async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
-    site: Site, alice: Visitor, yard: Yard
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     faults: list[str] = []
     async with screen(site) as shown:
@@ -65,7 +65,7 @@ async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
         await page.click("text=Can't scan the QR code?")
         secret = await page.inner_text("#secret")
         await look(shown, faults)
-        step = int(yard.now.timestamp()) // 30
+        step = int(fleet_harness.now.timestamp()) // 30
         await page.fill("#code", totp_code(base64.b32decode(secret), step))
         await page.click("button:has-text('Add authenticator app')")
         codes = await page.inner_text("#codes")
@@ -79,7 +79,9 @@ async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
     assert faults == []
 
 
-async def test_the_ways_in_are_clean(site: Site, alice: Visitor, yard: Yard) -> None:
+async def test_the_ways_in_are_clean(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
     faults: list[str] = []
     seen: set[str] = set()
     await alice.get(f"{alice.root}/team")
@@ -91,7 +93,9 @@ async def test_the_ways_in_are_clean(site: Site, alice: Visitor, yard: Yard) -> 
     offered = await alice.submit("/app/account/authenticator", {"present": PASSWORD})
     secret = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
     assert secret is not None
-    code = totp_code(base64.b32decode(secret[1]), int(yard.now.timestamp()) // 30)
+    code = totp_code(
+        base64.b32decode(secret[1]), int(fleet_harness.now.timestamp()) // 30
+    )
     await alice.submit("/app/account/authenticator/confirm", {"code": code})
     async with screen(site) as shown:
         page = shown.page
@@ -119,9 +123,9 @@ async def test_the_ways_in_are_clean(site: Site, alice: Visitor, yard: Yard) -> 
 
 
 async def test_escape_closes_what_was_opened(
-    site: Site, alice: Visitor, yard: Yard
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    node = await made(alice, yard)
+    node = await made(alice, fleet_harness)
     async with screen(site) as shown:
         page = shown.page
         await shown.sign_in("alice@example.org")

@@ -15,7 +15,7 @@ from leyden.settings import Settings
 from leyden.web.site import Site
 from tests.mail_server import MailServer, text
 from tests.services.emailed import ORIGIN, send_emails
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD, person
 from tests.web.mailroom import LINK, SENDS_EMAILS
 from tests.web.visitor import Shown, Visitor
@@ -215,14 +215,14 @@ async def test_a_former_member_gets_nothing_more(
 
 
 async def test_who_refuses_emails_gets_them_once_they_choose_anew(
-    alice: Visitor, office: Emailing, served: MailServer, yard: Yard
+    alice: Visitor, office: Emailing, served: MailServer, fleet_harness: FleetHarness
 ) -> None:
     await confirmed(alice, office, served)
     served.taken.clear()
     served.answers["RCPT"] = "550 no such user"
     for _ in range(4):
         await tell(office, alice.organization_id, "node.failed")
-        yard.now += timedelta(hours=1)
+        fleet_harness.now += timedelta(hours=1)
     served.answers["RCPT"] = "250 OK"
     await tell(office, alice.organization_id, "node.failed")
     assert served.taken == []
@@ -303,7 +303,7 @@ async def test_an_invitation_is_sent_and_shown(
 
 
 async def test_one_address_is_not_flooded_with_invitations(
-    alice: Visitor, office: Emailing, served: MailServer, yard: Yard
+    alice: Visitor, office: Emailing, served: MailServer, fleet_harness: FleetHarness
 ) -> None:
     fields = {"email": "erin@example.org", "role": "developer"}
     for number in range(13):
@@ -313,7 +313,7 @@ async def test_one_address_is_not_flooded_with_invitations(
         assert is_sent == (number < 10), number
     await send_emails(office)
     assert len(served.taken) == 10
-    yard.now += timedelta(hours=1, seconds=1)
+    fleet_harness.now += timedelta(hours=1, seconds=1)
     await alice.get(f"{alice.root}/team")
     shown = await alice.submit(f"{alice.root}/team/invite", fields)
     assert "We are sending this link" in shown.text

@@ -15,7 +15,7 @@ from leyden.web.site import Site
 from leyden.web.table import PAGES
 from leyden.webhooks.fake import FakeSender
 from tests.api.flow.conftest import World
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_channels import ONCE, ordered
 from tests.web.test_nodes import made
@@ -33,7 +33,7 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, yard: Yard) -> Platform:
+def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
     shop = world.shop
     return Platform(
         settings=settings,
@@ -41,7 +41,7 @@ def platform(settings: Settings, world: World, yard: Yard) -> Platform:
         sealer=shop.sealer,
         clock=shop.clock,
         shop=shop,
-        fleet=yard.fleet,
+        fleet=fleet_harness.fleet,
         dispatcher=Dispatcher(
             database=shop.database,
             sealer=shop.sealer,
@@ -52,9 +52,9 @@ def platform(settings: Settings, world: World, yard: Yard) -> Platform:
 
 
 @pytest.fixture
-async def ids(alice: Visitor, yard: Yard) -> dict[str, str]:
+async def ids(alice: Visitor, fleet_harness: FleetHarness) -> dict[str, str]:
     """What is Alice's, as paths call it."""
-    node, order = await made(alice, yard), await ordered(alice)
+    node, order = await made(alice, fleet_harness), await ordered(alice)
     endpoint = {"url": "https://hooks.example/", "which": "all", "once": ONCE}
     endpoints = f"{alice.root}/events/endpoints"
     assert (await alice.submit(endpoints, endpoint)).status == 200

@@ -15,15 +15,15 @@ from leyden.storage.database import Database
 from leyden.web.site import Site
 from leyden.web.table import PAGES
 from leyden.web.visits import Look
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import SESSION, person
 from tests.web.visitor import Visitor
 
 
 @pytest.fixture
-async def nodes(alice: Visitor, yard: Yard) -> str:
-    await yard.create("harbour light", organization_id=alice.organization_id)
-    await yard.work()
+async def nodes(alice: Visitor, fleet_harness: FleetHarness) -> str:
+    await fleet_harness.create("harbour light", organization_id=alice.organization_id)
+    await fleet_harness.work()
     return f"{alice.root}/nodes"
 
 
@@ -69,18 +69,18 @@ async def test_everybody_sees_their_own(
 
 
 async def test_who_was_signed_out_sees_it_no_more(
-    alice: Visitor, nodes: str, platform: Platform, yard: Yard
+    alice: Visitor, nodes: str, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     assert (await alice.get(nodes)).status == 200
-    yard.now += timedelta(seconds=platform.settings.session_idle_s)
+    fleet_harness.now += timedelta(seconds=platform.settings.session_idle_s)
     assert (await alice.get(nodes)).status == 303
 
 
 async def test_a_session_in_use_goes_on_although_its_page_is_known(
-    alice: Visitor, nodes: str, platform: Platform, yard: Yard
+    alice: Visitor, nodes: str, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     for _ in range(3):
-        yard.now += timedelta(seconds=platform.settings.session_idle_s - 1)
+        fleet_harness.now += timedelta(seconds=platform.settings.session_idle_s - 1)
         for _ in range(2):
             assert (await alice.get(nodes)).status == 200
 

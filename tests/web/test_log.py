@@ -1,6 +1,6 @@
 """A node's log as its owner reads it: filtered, and as a file."""
 
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 
@@ -8,15 +8,17 @@ INFO = "2026-03-01 12:00:00.000 [INF] SRVR: <b>Initializing</b>"
 ERROR = "2026-03-01 12:00:01.000 [ERR] SRVR: no addresses found"
 
 
-async def logged(alice: Visitor, yard: Yard) -> str:
-    page = await made(alice, yard)
-    (node,) = await yard.fleet.database.reader.nodes.all_()
-    yard.homes.logs[node.id] = [INFO, ERROR]
+async def logged(alice: Visitor, fleet_harness: FleetHarness) -> str:
+    page = await made(alice, fleet_harness)
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.homes.logs[node.id] = [INFO, ERROR]
     return f"{page}/log"
 
 
-async def test_a_log_is_filtered_by_level_and_text(alice: Visitor, yard: Yard) -> None:
-    page = await logged(alice, yard)
+async def test_a_log_is_filtered_by_level_and_text(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    page = await logged(alice, fleet_harness)
     both = (await alice.get(page)).text
     assert "Initializing" in both
     assert 'class="log-ERR"' in both
@@ -31,9 +33,9 @@ async def test_a_log_is_filtered_by_level_and_text(alice: Visitor, yard: Yard) -
 
 
 async def test_a_log_is_saved_as_a_file(
-    alice: Visitor, bob: Visitor, yard: Yard
+    alice: Visitor, bob: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = await logged(alice, yard)
+    page = await logged(alice, fleet_harness)
     saved = await bob.get(f"{page}/download")
     assert saved.text == f"{INFO}\n{ERROR}\n"
     assert saved.header("content-type") == "text/plain; charset=utf-8"

@@ -6,7 +6,7 @@ import uuid
 from leyden.services.platform import Platform
 from leyden.web.states import Part, parts
 from leyden.web.words import browser, sats
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.test_nodes import filled
 from tests.web.visitor import Visitor
 
@@ -21,34 +21,38 @@ PHONE = (
 )
 
 
-async def make_many(alice: Visitor, yard: Yard, number: int) -> None:
+async def make_many(alice: Visitor, fleet_harness: FleetHarness, number: int) -> None:
     await alice.get(f"{alice.root}/nodes/new")
     for place in range(number):
         wish = filled(f"beacon {place:03}", once=str(uuid.uuid4()))
         assert (await alice.submit(f"{alice.root}/nodes/new", wish)).status == 303
-    await yard.work()
+    await fleet_harness.work()
 
 
 def listed(text: str) -> list[str]:
     return re.findall(r'<th scope="row"><a [^>]*>([^<]+)<', text)
 
 
-async def test_a_few_are_seen_without_a_bar(alice: Visitor, yard: Yard) -> None:
-    await make_many(alice, yard, 2)
+async def test_a_few_are_seen_without_a_bar(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    await make_many(alice, fleet_harness, 2)
     text = (await alice.get(f"{alice.root}/nodes")).text
     assert sorted(listed(text)) == ["beacon 000", "beacon 001"]
     assert 'class="states"' not in text
 
 
-async def test_many_are_found_by_state_and_name(alice: Visitor, yard: Yard) -> None:
-    await make_many(alice, yard, 10)
+async def test_many_are_found_by_state_and_name(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    await make_many(alice, fleet_harness, 10)
     nodes = f"{alice.root}/nodes"
     text = (await alice.get(nodes)).text
     stopped = re.findall(rf'href="({nodes}/[^"]+N)"', text)[4]
     name = listed(text)[4]
     await alice.get(stopped)
     assert (await alice.submit(f"{stopped}/stop")).status == 303
-    await yard.work()
+    await fleet_harness.work()
     text = (await alice.get(nodes)).text
     assert 'class="states"' in text
     assert f'href="{nodes}?status=waiting_init"' in text
@@ -63,9 +67,9 @@ async def test_many_are_found_by_state_and_name(alice: Visitor, yard: Yard) -> N
 
 
 async def test_whoever_looks_gets_a_page_of_their_own_as_it_is_now(
-    alice: Visitor, bob: Visitor, yard: Yard, platform: Platform
+    alice: Visitor, bob: Visitor, fleet_harness: FleetHarness, platform: Platform
 ) -> None:
-    await make_many(alice, yard, 1)
+    await make_many(alice, fleet_harness, 1)
     nodes = f"{alice.root}/nodes"
     first = await alice.get(nodes)
     again = await alice.get(nodes)

@@ -11,19 +11,21 @@ from leyden.services.nodes.housekeeping import Housekeeping
 from leyden.services.platform import Platform
 from leyden.tasks import CLAIM_FOR, Work
 from leyden.web.site import Site
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.visitor import Visitor
 
 FOREIGN = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
 
 
-async def made(visitor: Visitor, yard: Yard, name: str = "harbour light") -> str:
+async def made(
+    visitor: Visitor, fleet_harness: FleetHarness, name: str = "harbour light"
+) -> str:
     """Make a node as a person does; give the address of its page."""
     await visitor.get(f"{visitor.root}/nodes/new")
     answer = await visitor.submit(f"{visitor.root}/nodes/new", filled(name))
     assert answer.status == 303, answer.text
-    await yard.work()
+    await fleet_harness.work()
     return answer.location
 
 
@@ -44,12 +46,12 @@ def filled(name: str = "harbour light", **changes: str) -> dict[str, str]:
 
 
 async def test_a_node_is_made_with_what_was_filled_in(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     form = await alice.get(f"{alice.root}/nodes/new")
     assert ">198.51.100.7</textarea>" in form.text  # where she is
-    page = await made(alice, yard)
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    page = await made(alice, fleet_harness)
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert (node.name, str(node.version)) == ("harbour light", "v0.20.1-beta")
     assert node.settings.whitelist == ("198.51.100.7", "203.0.113.0/24")
     assert (node.settings.rest, node.settings.grpc) == (True, False)
@@ -61,10 +63,12 @@ async def test_a_node_is_made_with_what_was_filled_in(
     assert "<svg" in shown.text
 
 
-async def test_sent_twice_it_is_made_once(alice: Visitor, yard: Yard) -> None:
-    first = await made(alice, yard)
-    assert await made(alice, yard) == first
-    assert len(await yard.fleet.database.reader.nodes.all_()) == 1
+async def test_sent_twice_it_is_made_once(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    first = await made(alice, fleet_harness)
+    assert await made(alice, fleet_harness) == first
+    assert len(await fleet_harness.fleet.database.reader.nodes.all_()) == 1
 
 
 async def test_what_is_wrong_is_said_and_nothing_that_was_typed_is_lost(
@@ -87,22 +91,24 @@ async def test_what_is_wrong_is_said_and_nothing_that_was_typed_is_lost(
 
 
 async def test_settings_change_only_where_the_form_was_changed(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = f"{await made(alice, yard)}/settings"
+    page = f"{await made(alice, fleet_harness)}/settings"
     first, second = await alice.get(page), await alice.get(page)
     answer = await alice.submit(page, fields(first.text) | {"alias": "new light"})
     assert answer.location == f"{page}?done=restarting"
     # Another tab, which still shows the old alias, changes something else.
     await alice.submit(page, fields(second.text) | {"basefee": "500"})
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert (node.settings.alias, node.settings.basefee) == ("new light", "500")
     shown = await alice.get(answer.location)
     assert "its wallet is locked until you unlock it" in shown.text
 
 
-async def test_a_wrong_setting_keeps_what_was_typed(alice: Visitor, yard: Yard) -> None:
-    page = f"{await made(alice, yard)}/settings"
+async def test_a_wrong_setting_keeps_what_was_typed(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    page = f"{await made(alice, fleet_harness)}/settings"
     form = fields((await alice.get(page)).text)
     shown = await alice.submit(page, form | {"alias": "a" * 33, "basefee": "7"})
     assert shown.status == 400
@@ -110,18 +116,18 @@ async def test_a_wrong_setting_keeps_what_was_typed(alice: Visitor, yard: Yard) 
     assert 'value="7"' in shown.text
     again = await alice.submit(page, fields(shown.text) | {"alias": "short"})
     assert again.status == 303
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert (node.settings.alias, node.settings.basefee) == ("short", "7")
 
 
 async def test_the_whitelist_changes_without_a_restart(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = f"{await made(alice, yard)}/whitelist"
+    page = f"{await made(alice, fleet_harness)}/whitelist"
     await alice.get(page)
     answer = await alice.submit(page, {"whitelist": "203.0.113.9\n\n 2001:db8::/32"})
     assert answer.location == f"{page}?done=saved"
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert node.settings.whitelist == ("203.0.113.9", "2001:db8::/32")
     assert node.status == "waiting_init"
     refused = await alice.submit(page, {"whitelist": "fe80::1%eth0"})
@@ -130,20 +136,20 @@ async def test_the_whitelist_changes_without_a_restart(
 
 
 async def test_addresses_that_are_allowed_at_once_are_all_allowed(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = f"{await made(alice, yard)}/whitelist"
+    page = f"{await made(alice, fleet_harness)}/whitelist"
     addresses = [f"192.0.2.{number}" for number in range(1, 6)]
     await alice.get(page)
     await asyncio.gather(*(alice.at(each).submit(f"{page}/mine") for each in addresses))
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert set(addresses) <= set(node.settings.whitelist)
 
 
 async def test_a_whitelist_without_ones_own_address_warns(
-    alice: Visitor, bob: Visitor, yard: Yard
+    alice: Visitor, bob: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = f"{await made(alice, yard)}/whitelist"
+    page = f"{await made(alice, fleet_harness)}/whitelist"
     warning = "Your own IP address <code>198.51.100.7</code> is not allowed."
     assert warning not in (await alice.get(page)).text
     saved = await alice.submit(page, {"whitelist": "203.0.113.9"})
@@ -152,7 +158,7 @@ async def test_a_whitelist_without_ones_own_address_warns(
     # Another tab adds one meanwhile: it stays.
     await alice.submit(page, {"whitelist": "203.0.113.9, 192.0.2.0/24"})
     assert (await alice.submit(f"{page}/mine")).location == f"{page}?done=saved"
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert node.settings.whitelist == ("203.0.113.9", "192.0.2.0/24", "198.51.100.7")
     assert warning not in (await alice.get(page)).text
     empty = await alice.submit(page, {"whitelist": ""})
@@ -162,28 +168,30 @@ async def test_a_whitelist_without_ones_own_address_warns(
 
 
 async def test_commands_are_buttons_where_the_state_allows_them(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = await made(alice, yard)
+    page = await made(alice, fleet_harness)
     shown = await alice.get(page)
     assert f'href="{page}/stop"' in shown.text
     assert f'action="{page}/start"' not in shown.text
     assert (await alice.submit(f"{page}/start")).status == 409
     assert (await alice.submit(f"{page}/stop")).location == f"{page}?done=stop"
-    await yard.work()
-    await yard.settled()
+    await fleet_harness.work()
+    await fleet_harness.settled()
     stopped = (await alice.get(page)).text
     assert f'action="{page}/start"' in stopped
     assert f'href="{page}/stop"' not in stopped
     assert f'href="{page}/restart"' not in stopped
 
 
-async def test_an_update_says_what_it_takes_away(alice: Visitor, yard: Yard) -> None:
-    page = await made(alice, yard)
+async def test_an_update_says_what_it_takes_away(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    page = await made(alice, fleet_harness)
     assert "Update to v0.20.2-beta" not in (await alice.get(page)).text  # first things
-    (node,) = await yard.fleet.database.reader.nodes.all_()
-    yard.runtime.say(node.id, State.SERVER_ACTIVE)
-    await yard.settled()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    await fleet_harness.settled()
     shown = await alice.get(page)
     assert "Update to v0.20.2-beta" in shown.text
     assert "POST /v1/channels/transactions: pay through" in shown.text
@@ -193,8 +201,10 @@ async def test_an_update_says_what_it_takes_away(alice: Visitor, yard: Yard) -> 
     assert refused.status == 400
 
 
-async def test_a_node_is_deleted_by_typing_its_name(alice: Visitor, yard: Yard) -> None:
-    page = await made(alice, yard)
+async def test_a_node_is_deleted_by_typing_its_name(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    page = await made(alice, fleet_harness)
     await alice.get(page)
     refused = await alice.submit(f"{page}/delete", {"name": "harbour"})
     assert refused.status == 400
@@ -203,17 +213,19 @@ async def test_a_node_is_deleted_by_typing_its_name(alice: Visitor, yard: Yard) 
     assert gone.location == f"{alice.root}/nodes?deleted={page.rpartition('/')[2]}"
 
 
-async def test_the_log_is_shown_as_text(alice: Visitor, yard: Yard) -> None:
-    page = await made(alice, yard)
-    (node,) = await yard.fleet.database.reader.nodes.all_()
-    yard.homes.logs[node.id] = ["[INF] <script>alert(1)</script>"]
+async def test_the_log_is_shown_as_text(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    page = await made(alice, fleet_harness)
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.homes.logs[node.id] = ["[INF] <script>alert(1)</script>"]
     shown = await alice.get(f"{page}/log")
     assert "[INF] &lt;script&gt;alert(1)&lt;/script&gt;" in shown.text
     assert "<script>alert" not in shown.text
 
 
-async def test_files_to_take_along(alice: Visitor, yard: Yard) -> None:
-    page = await made(alice, yard)
+async def test_files_to_take_along(alice: Visitor, fleet_harness: FleetHarness) -> None:
+    page = await made(alice, fleet_harness)
     certificate = await alice.get(f"{page}/certificate")
     assert certificate.text.startswith("-----BEGIN CERTIFICATE-----")
     assert "attachment" in certificate.header("content-disposition")
@@ -224,9 +236,9 @@ async def test_files_to_take_along(alice: Visitor, yard: Yard) -> None:
 
 
 async def test_whoever_only_looks_changes_nothing(
-    alice: Visitor, bob: Visitor, yard: Yard
+    alice: Visitor, bob: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = await made(alice, yard)
+    page = await made(alice, fleet_harness)
     shown = await bob.get(page)
     assert shown.status == 200
     assert "<form" not in shown.text.split("<main")[1]
@@ -241,9 +253,9 @@ async def test_whoever_only_looks_changes_nothing(
 
 
 async def test_another_team_finds_nothing_of_it(
-    alice: Visitor, charlie: Visitor, yard: Yard
+    alice: Visitor, charlie: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = await made(alice, yard)
+    page = await made(alice, fleet_harness)
     node_id = page.rpartition("/")[2]
     elsewhere = await charlie.get(page)
     nowhere = await charlie.get(page.replace(alice.organization_id, FOREIGN))
@@ -269,9 +281,13 @@ async def test_another_team_finds_nothing_of_it(
         assert shown.status == 404, command
 
 
-async def test_a_long_list_comes_in_pages(alice: Visitor, yard: Yard) -> None:
+async def test_a_long_list_comes_in_pages(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
     for number in range(103):
-        await yard.create(f"light {number}", organization_id=alice.organization_id)
+        await fleet_harness.create(
+            f"light {number}", organization_id=alice.organization_id
+        )
     first = await alice.get(f"{alice.root}/nodes")
     assert first.text.count("<tr>") == 101
     assert "103 nodes" in first.text
@@ -283,12 +299,14 @@ async def test_a_long_list_comes_in_pages(alice: Visitor, yard: Yard) -> None:
     assert (await alice.get(f"{alice.root}/nodes?page=-1")).status == 400
 
 
-async def test_a_list_shows_what_is_so_now(alice: Visitor, yard: Yard) -> None:
-    await made(alice, yard)
+async def test_a_list_shows_what_is_so_now(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    await made(alice, fleet_harness)
     assert "Waiting for wallet" in (await alice.get(f"{alice.root}/nodes")).text
-    (node,) = await yard.fleet.database.reader.nodes.all_()
-    yard.runtime.say(node.id, State.SERVER_ACTIVE)
-    await yard.settled()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    await fleet_harness.settled()
     assert "Running" in (await alice.get(f"{alice.root}/nodes")).text
 
 
@@ -317,28 +335,36 @@ def fields(text: str) -> dict[str, str]:
 
 
 async def test_an_owner_is_told_of_macaroons_that_lay_in_clear(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = await made(alice, yard)
+    page = await made(alice, fleet_harness)
     assert "wrote" not in (await alice.get(page)).text
-    (node,) = await yard.fleet.database.reader.nodes.all_()
-    yard.homes.macaroons[node.id] = ("data/admin.macaroon", "data/readonly.macaroon")
-    async with yard.fleet.database.transaction() as tx:
-        await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=yard.now)
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.homes.macaroons[node.id] = (
+        "data/admin.macaroon",
+        "data/readonly.macaroon",
+    )
+    async with fleet_harness.fleet.database.transaction() as tx:
+        await tx.tasks.put(HOUSEKEEPING, EVERYTHING, due=fleet_harness.now)
         (claim,) = await tx.tasks.claim(
-            HOUSEKEEPING, now=yard.now, until=yard.now + CLAIM_FOR, most=1
+            HOUSEKEEPING,
+            now=fleet_harness.now,
+            until=fleet_harness.now + CLAIM_FOR,
+            most=1,
         )
-    await Housekeeping(yard.fleet).look(Work(yard.fleet.database, claim))
-    assert not yard.homes.macaroons
+    await Housekeeping(fleet_harness.fleet).look(
+        Work(fleet_harness.fleet.database, claim)
+    )
+    assert not fleet_harness.homes.macaroons
     shown = (await alice.get(page)).text
     assert "lnd wrote 2 macaroons to this platform" in shown
     assert "stateless_init" in shown
 
 
 async def test_why_a_node_could_not_be_started_is_on_its_page(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    yard.runtime.fails_after = "nothing"
-    page = await made(alice, yard)
+    fleet_harness.runtime.fails_after = "nothing"
+    page = await made(alice, fleet_harness)
     shown = (await alice.get(page)).text
     assert "This node could not be started.</strong> The disk of the node" in shown

@@ -10,8 +10,8 @@ from leyden.settings import Settings
 from leyden.values import replace
 from leyden.web.state_map import SIDE, patches
 from tests.api.flow.conftest import World
+from tests.services.fleet_harness import FleetHarness
 from tests.services.test_upkeep import FakeAuctionAccount
-from tests.services.yard import Yard
 from tests.web.test_channels import ordered, until
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
@@ -24,7 +24,10 @@ def account() -> FakeAuctionAccount:
 
 @pytest.fixture
 def platform(
-    settings: Settings, world: World, yard: Yard, account: FakeAuctionAccount
+    settings: Settings,
+    world: World,
+    fleet_harness: FleetHarness,
+    account: FakeAuctionAccount,
 ) -> Platform:
     return Platform(
         settings=settings,
@@ -32,7 +35,7 @@ def platform(
         sealer=world.shop.sealer,
         clock=world.shop.clock,
         shop=replace(world.shop, account=account),
-        fleet=yard.fleet,
+        fleet=fleet_harness.fleet,
     )
 
 
@@ -46,18 +49,18 @@ async def opal(alice: Visitor, platform: Platform) -> Visitor:
 
 
 async def test_nodes_that_need_somebody_are_listed_with_whose_they_are(
-    opal: Visitor, yard: Yard
+    opal: Visitor, fleet_harness: FleetHarness
 ) -> None:
     shown = (await opal.get("/app/operator/nodes")).text
     assert "No nodes yet" in shown
-    await made(opal, yard)
+    await made(opal, fleet_harness)
     shown = (await opal.get("/app/operator/nodes")).text
     assert "Waiting for wallet" in shown
     assert "Nodes that crash" in shown
     assert "v0.20.1-beta</dt>" in shown
 
-    (node,) = await yard.fleet.database.reader.nodes.all_()
-    async with yard.fleet.database.transaction() as tx:
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    async with fleet_harness.fleet.database.transaction() as tx:
         await tx.nodes.save(node, replace(node, crashes=3, edition=node.edition + 1))
     shown = (await opal.get("/app/operator/nodes")).text
     assert node.id in shown
@@ -135,9 +138,9 @@ async def tickets(world: World) -> list[str]:
 
 
 async def test_why_a_node_could_not_be_started_is_told_in_full(
-    opal: Visitor, yard: Yard
+    opal: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    yard.runtime.fails_after = "nothing"
-    await made(opal, yard)
+    fleet_harness.runtime.fails_after = "nothing"
+    await made(opal, fleet_harness)
     shown = (await opal.get("/app/operator/nodes")).text
     assert "[Errno 28] no space left on device" in shown

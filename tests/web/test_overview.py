@@ -15,7 +15,7 @@ from leyden.services.platform import Platform
 from leyden.tasks import CLAIM_FOR, Work
 from leyden.web.site import Site
 from tests.bakery import READER, baked
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
@@ -76,29 +76,29 @@ async def answer(route: Route) -> None:
     )
 
 
-async def sample(platform: Platform, yard: Yard) -> None:
+async def sample(platform: Platform, fleet_harness: FleetHarness) -> None:
     """Take a sample of every node, as is done twice a minute."""
     database = platform.database
     async with database.transaction() as tx:
-        await tx.tasks.put(SAMPLING, EVERYTHING, due=yard.now)
+        await tx.tasks.put(SAMPLING, EVERYTHING, due=fleet_harness.now)
         (claim,) = await tx.tasks.claim(
-            SAMPLING, now=yard.now, until=yard.now + CLAIM_FOR, most=1
+            SAMPLING, now=fleet_harness.now, until=fleet_harness.now + CLAIM_FOR, most=1
         )
-    await platform.samples.take(yard.fleet, Work(database, claim))
-    yard.now += EVERY
+    await platform.samples.take(fleet_harness.fleet, Work(database, claim))
+    fleet_harness.now += EVERY
 
 
 @asynccontextmanager
 async def opened(
-    site: Site, alice: Visitor, platform: Platform, yard: Yard
+    site: Site, alice: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> AsyncIterator[Screen]:
     """Open the vault on the page of a node that runs, with a clock that can be set."""
-    node = await made(alice, yard)
-    (kept,) = await yard.fleet.database.reader.nodes.all_()
-    yard.runtime.say(kept.id, State.SERVER_ACTIVE)
-    await yard.settled()
+    node = await made(alice, fleet_harness)
+    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.runtime.say(kept.id, State.SERVER_ACTIVE)
+    await fleet_harness.settled()
     for _ in range(3):
-        await sample(platform, yard)
+        await sample(platform, fleet_harness)
     about = {"node": kept.id, "kind": "macaroon", "name": "read-only"}
     value = seal_jwe(baked(READER).hex(), PASSWORD, about)
     await alice.get(f"{node}/wallet/vault")
@@ -122,9 +122,9 @@ async def open_vault(page: Page) -> None:
 
 
 async def test_balances_are_shown_until_somebody_leaves(
-    site: Site, alice: Visitor, platform: Platform, yard: Yard
+    site: Site, alice: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
-    async with opened(site, alice, platform, yard) as screen:
+    async with opened(site, alice, platform, fleet_harness) as screen:
         page = screen.page
         told = {
             name: await page.inner_text(f"[data-figure={name}]")

@@ -6,7 +6,7 @@ from datetime import timedelta
 import pytest
 
 from leyden.services.platform import Platform
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.authenticator import Authenticator
 from tests.web.conftest import PASSWORD
 from tests.web.visitor import HOST, Shown, Visitor
@@ -67,7 +67,7 @@ async def test_a_challenge_is_answered_once(alice: Visitor, nobody: Visitor) -> 
 
 
 async def test_a_challenge_is_of_one_browser_and_of_these_minutes(
-    alice: Visitor, nobody: Visitor, yard: Yard
+    alice: Visitor, nobody: Visitor, fleet_harness: FleetHarness
 ) -> None:
     device = Authenticator(HERE)
     await _add(alice, device)
@@ -75,7 +75,7 @@ async def test_a_challenge_is_of_one_browser_and_of_these_minutes(
     own = _challenge(await nobody.get("/app/sign-in"))
     for challenge in (others, own[:-4] + "AAAA", ""):
         assert (await _show(nobody, device.show(challenge))).status == 401
-    yard.now += timedelta(minutes=11)
+    fleet_harness.now += timedelta(minutes=11)
     assert (await _show(nobody, device.show(own))).status == 401
 
 

@@ -8,14 +8,16 @@ import pytest
 
 from leyden.client.macaroons import PRESETS
 from leyden.web.recipes import RECIPES, Recipe
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 
 
-async def test_every_app_is_offered_with_its_steps(alice: Visitor, yard: Yard) -> None:
-    node = await made(alice, yard)
-    (kept,) = await yard.fleet.database.reader.nodes.all_()
+async def test_every_app_is_offered_with_its_steps(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    node = await made(alice, fleet_harness)
+    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
     shown = (await alice.get(f"{node}/wallet/bakery")).text
     for recipe in RECIPES:
         assert f'<option value="{recipe.slug}" data-preset="{recipe.preset}"' in shown
@@ -33,9 +35,11 @@ def test_no_app_is_handed_the_keys_to_bake_more(recipe: Recipe) -> None:
     assert not {each for each in may if each.startswith("macaroon:generate")}
 
 
-async def test_the_heaviest_page_is_light(alice: Visitor, yard: Yard) -> None:
+async def test_the_heaviest_page_is_light(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
     """Every script and style that there is goes with it, and it is still light."""
-    node = await made(alice, yard)
+    node = await made(alice, fleet_harness)
     page = (await alice.get(f"{node}/wallet/bakery")).text
     static = files("leyden.web") / "static"
     scripts = [*Path(str(static)).rglob("*.js"), *Path(str(static)).rglob("*.css")]

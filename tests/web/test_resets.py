@@ -12,7 +12,7 @@ from leyden.settings import Settings
 from leyden.web.site import Site
 from tests.mail_server import MailServer
 from tests.services.emailed import send_emails
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
 from tests.web.mailroom import LINK, SENDS_EMAILS
 from tests.web.test_account import enrolled
@@ -102,11 +102,15 @@ async def test_a_link_works_only_in_the_browser_that_asked(
 
 
 async def test_a_link_ends_with_its_hour(
-    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer, yard: Yard
+    alice: Visitor,
+    nobody: Visitor,
+    office: Emailing,
+    served: MailServer,
+    fleet_harness: FleetHarness,
 ) -> None:
     del alice
     link = await linked(nobody, office, served)
-    yard.now += timedelta(hours=1)
+    fleet_harness.now += timedelta(hours=1)
     late = await chosen(nobody, link)
     assert (late.status, resets.GONE in late.text) == (404, True)
 
@@ -153,9 +157,13 @@ async def test_a_password_changed_while_the_new_one_is_hashed_ends_the_link(
 
 
 async def test_the_second_factor_stays(
-    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer, yard: Yard
+    alice: Visitor,
+    nobody: Visitor,
+    office: Emailing,
+    served: MailServer,
+    fleet_harness: FleetHarness,
 ) -> None:
-    assert await enrolled(alice, yard)
+    assert await enrolled(alice, fleet_harness)
     link = await linked(nobody, office, served)
     assert (await chosen(nobody, link)).status == 303
     signed_in = await nobody.sign_in(ALICE, NEW)
@@ -205,12 +213,14 @@ async def waiting(platform: Platform) -> list[str]:
 
 
 async def test_asking_is_limited_for_known_and_unknown_alike(
-    alice: Visitor, platform: Platform, yard: Yard
+    alice: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     del alice
 
     async def ask(email: str, address: str) -> None:
-        await resets.ask(platform, email, address=address, browser="", now=yard.now)
+        await resets.ask(
+            platform, email, address=address, browser="", now=fleet_harness.now
+        )
 
     for email in (ALICE, "ghost@example.org"):
         for _ in range(3):
@@ -222,7 +232,7 @@ async def test_asking_is_limited_for_known_and_unknown_alike(
             await ask(email, f"192.0.2.{number}")
         with pytest.raises(TooMany):
             await ask(email, "192.0.2.9")
-    yard.now += timedelta(hours=1, seconds=1)
+    fleet_harness.now += timedelta(hours=1, seconds=1)
     await ask(ALICE, "192.0.2.1")
     for number in range(19):
         await ask(f"ghost{number}@example.org", "192.0.2.1")

@@ -10,8 +10,8 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database, open_database
 from leyden.storage.secrets import Sealer
+from tests.services.fleet_harness import FleetHarness
 from tests.services.hesitant import Hesitant
-from tests.services.yard import Yard
 from tests.web.conftest import PASSWORD, person
 from tests.web.test_team import roles, user_id
 from tests.web.visitor import Visitor
@@ -32,14 +32,14 @@ def hesitant(db: Database) -> Hesitant:
 
 @pytest.fixture
 def platform(
-    hesitant: Hesitant, sealer: Sealer, settings: Settings, yard: Yard
+    hesitant: Hesitant, sealer: Sealer, settings: Settings, fleet_harness: FleetHarness
 ) -> Platform:
     return Platform(
         settings=settings,
         database=hesitant,
         sealer=sealer,
-        clock=lambda: yard.now,
-        fleet=yard.fleet,
+        clock=lambda: fleet_harness.now,
+        fleet=fleet_harness.fleet,
     )
 
 

@@ -28,9 +28,9 @@ from leyden.storage.statements import Row, Statement
 from leyden.web.table import PAGES
 from leyden.webhooks.fake import FakeSender
 from tests.conftest import NOW
+from tests.services.fleet_harness import FleetHarness
 from tests.services.hesitant import Hesitant
 from tests.services.plenty import PLENTY
-from tests.services.yard import Yard
 from tests.web.conftest import person
 from tests.web.test_channels import ONCE, WISH, ordered
 from tests.web.test_nodes import filled, made
@@ -106,14 +106,16 @@ async def db(database_url: str) -> AsyncIterator[Hesitant]:
 
 
 @pytest.fixture
-def platform(db: Hesitant, sealer: Sealer, settings: Settings, yard: Yard) -> Platform:
+def platform(
+    db: Hesitant, sealer: Sealer, settings: Settings, fleet_harness: FleetHarness
+) -> Platform:
     payments = FakePayments()
     return Platform(
         settings=settings,
         database=db,
         sealer=sealer,
         clock=lambda: NOW,
-        fleet=yard.fleet,
+        fleet=fleet_harness.fleet,
         shop=Shop(
             database=db,
             sealer=sealer,
@@ -130,11 +132,13 @@ def platform(db: Hesitant, sealer: Sealer, settings: Settings, yard: Yard) -> Pl
 
 
 @pytest.fixture
-async def ids(alice: Visitor, platform: Platform, yard: Yard) -> dict[str, str]:
+async def ids(
+    alice: Visitor, platform: Platform, fleet_harness: FleetHarness
+) -> dict[str, str]:
     """What is Alice's, and Dora's who is an owner too."""
     of = alice.organization_id
     await person(platform, alice.site, "dora", of, Role.OWNER)
-    node = await made(alice, yard)
+    node = await made(alice, fleet_harness)
     await alice.submit(f"{node}/webhook", {"webhook": URL})
     await alice.submit(f"{node}/webhook/test")
     shown = (await alice.get(f"{node}/webhook")).text
@@ -220,7 +224,7 @@ async def test_who_lost_the_right_meanwhile_does_nothing(
     platform: Platform,
     ids: dict[str, str],
     db: Hesitant,
-    yard: Yard,
+    fleet_harness: FleetHarness,
     path: str,
 ) -> None:
     of, at = alice.organization_id, fill_in(path.partition("#")[0], ids)
@@ -230,11 +234,11 @@ async def test_who_lost_the_right_meanwhile_does_nothing(
     }
     if path.endswith("/start"):
         await alice.submit(f"{at.removesuffix('start')}stop")
-        await yard.work()
+        await fleet_harness.work()
     if path.endswith("/restore"):
         name = {"name": "harbour light"}
         await alice.submit(f"{at.removesuffix('restore')}delete", name)
-        await yard.work()
+        await fleet_harness.work()
     if path.endswith("/reseal"):
         kept = {"kind": "seed", "value": SEED}
         await alice.submit(f"{at.removesuffix('reseal')}backups", kept)

@@ -19,7 +19,7 @@ from leyden.web.site import Site
 from leyden.webhooks.fake import FakeSender
 from tests.api.flow.conftest import World
 from tests.ports import free_port
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
 from tests.web.keyboard import faults_by_keyboard
 from tests.web.mailroom import SENDS_EMAILS
@@ -41,14 +41,14 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, yard: Yard) -> Platform:
+def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
     return Platform(
         settings=settings,
         database=world.shop.database,
         sealer=world.shop.sealer,
         clock=world.shop.clock,
         shop=world.shop,
-        fleet=yard.fleet,
+        fleet=fleet_harness.fleet,
         dispatcher=Dispatcher(
             database=world.shop.database,
             sealer=world.shop.sealer,
@@ -66,12 +66,12 @@ async def base(site: Site) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def pages(
-    alice: Visitor, yard: Yard, platform: Platform, world: World
+    alice: Visitor, fleet_harness: FleetHarness, platform: Platform, world: World
 ) -> list[str]:
     """Every page there is, with what others wrote on it."""
-    node = await made(alice, yard)
-    (kept,) = await yard.fleet.database.reader.nodes.all_()
-    yard.homes.logs[kept.id] = [f"[INF] {EVIL}", "x" * 200]
+    node = await made(alice, fleet_harness)
+    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.homes.logs[kept.id] = [f"[INF] {EVIL}", "x" * 200]
     order = await ordered(alice)
     await world.coupon(21_000, alice.organization_id)
     key, _ = await accounts.create_key(
@@ -104,7 +104,9 @@ async def pages(
     invited = {"email": "dora@example.org", "role": "viewer"}
     assert (await alice.submit(f"{alice.root}/team/invite", invited)).status == 200
     invitations = platform.database.reader.invitations
-    (invitation,) = await invitations.list_(alice.organization_id, now=yard.now)
+    (invitation,) = await invitations.list_(
+        alice.organization_id, now=fleet_harness.now
+    )
     ids = {
         "organization_id": alice.organization_id,
         "node_id": node.rpartition("/")[2],
@@ -285,7 +287,7 @@ async def test_without_scripts_a_channel_is_priced_and_ordered(
 
 
 async def test_without_scripts_a_node_is_made_and_let_in(
-    base: str, alice: Visitor, yard: Yard
+    base: str, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     async with chromium() as browser:
         context = await browser.new_context(java_script_enabled=False)
@@ -296,20 +298,20 @@ async def test_without_scripts_a_node_is_made_and_let_in(
         await page.fill("#name", "morning light")
         await page.click("button:has-text('Create node')")
         await page.wait_for_selector("h1:has-text('morning light')")
-        await yard.work()
+        await fleet_harness.work()
         await page.click("nav.tabs a:has-text('Whitelist')")
         await page.fill("#whitelist", "203.0.113.0/24")
         await page.click("button:has-text('Save')")
         await page.wait_for_selector("text=Saved.")
-    (node,) = await yard.fleet.database.reader.nodes.all_()
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert node.organization_id == alice.organization_id
     assert node.settings.whitelist == ("203.0.113.0/24",)
 
 
 async def test_a_question_is_a_dialog_that_keys_alone_answer(
-    base: str, alice: Visitor, yard: Yard
+    base: str, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running(organization_id=alice.organization_id)
+    node = await fleet_harness.running(organization_id=alice.organization_id)
     async with chromium() as browser:
         context = await browser.new_context()
         screen = await Screen.opened(context, base)
@@ -349,8 +351,8 @@ async def test_a_question_is_a_dialog_that_keys_alone_answer(
         await page.keyboard.press("Tab")
         await page.keyboard.press("Enter")
         await page.wait_for_selector("text=The node is stopping.")
-        await yard.work()
-        await yard.settled()
+        await fleet_harness.work()
+        await fleet_harness.settled()
         await page.wait_for_selector("text=This node is stopped.")
         assert await page.locator("text=The node is stopping.").count() == 0
         assert await page.locator(f"a[href='{here}/stop']").count() == 0
@@ -362,9 +364,9 @@ async def test_a_question_is_a_dialog_that_keys_alone_answer(
 
 
 async def test_every_dialog_is_opened_and_left_by_keys_alone(
-    base: str, alice: Visitor, yard: Yard
+    base: str, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running(organization_id=alice.organization_id)
+    node = await fleet_harness.running(organization_id=alice.organization_id)
     here, opened = f"{alice.root}/nodes/{node.id}", 0
     await alice.get(f"{here}/webhook")
     await alice.submit(f"{here}/webhook", {"webhook": "https://hooks.example/"})
@@ -396,9 +398,9 @@ async def test_every_dialog_is_opened_and_left_by_keys_alone(
 
 
 async def test_another_tab_has_done_it_already(
-    base: str, alice: Visitor, yard: Yard
+    base: str, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    node = await yard.running(organization_id=alice.organization_id)
+    node = await fleet_harness.running(organization_id=alice.organization_id)
     async with chromium() as browser:
         screen = await Screen.opened(await browser.new_context(), base)
         page, here = screen.page, f"{alice.root}/nodes/{node.id}"
@@ -406,7 +408,7 @@ async def test_another_tab_has_done_it_already(
         await screen.go(f"{here}/settings")  # which does not hear of changes
         await alice.get(here)
         await alice.submit(f"{here}/stop")
-        await yard.work()
-        await yard.settled()
+        await fleet_harness.work()
+        await fleet_harness.settled()
         await page.click(f"a[href='{here}/stop']")
         await page.wait_for_selector("text=A node that is stopped cannot be stopped")

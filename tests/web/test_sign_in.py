@@ -12,7 +12,7 @@ from leyden.errors import Unauthorized
 from leyden.services.people import passwords, sign_in
 from leyden.services.platform import Platform
 from leyden.web.site import Site
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
 from tests.web.visitor import Visitor
 
@@ -46,7 +46,7 @@ async def test_a_wrong_password_and_a_wrong_address_look_the_same(
 
 @pytest.mark.usefixtures("alice")
 async def test_whoever_guesses_has_to_wait_and_others_do_not(
-    nobody: Visitor, yard: Yard
+    nobody: Visitor, fleet_harness: FleetHarness
 ) -> None:
     for _ in range(3):
         assert (await nobody.sign_in("alice@example.org", "wrong")).status == 401
@@ -56,17 +56,17 @@ async def test_whoever_guesses_has_to_wait_and_others_do_not(
     assert refused.header("retry-after") == "900"
     elsewhere = Visitor(nobody.site, address="203.0.113.9")
     assert (await elsewhere.sign_in("alice@example.org", PASSWORD)).status == 303
-    yard.now += timedelta(minutes=16)
+    fleet_harness.now += timedelta(minutes=16)
     assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
 
 
 @pytest.mark.usefixtures("alice")
 async def test_a_clock_that_was_set_back_keeps_nobody_out_until_then(
-    nobody: Visitor, yard: Yard
+    nobody: Visitor, fleet_harness: FleetHarness
 ) -> None:
     for _ in range(4):
         await nobody.sign_in("alice@example.org", "wrong")
-    yard.now -= timedelta(days=3)
+    fleet_harness.now -= timedelta(days=3)
     assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
 
 
@@ -116,7 +116,7 @@ async def test_a_browser_that_is_known_does_not_wait_for_who_guesses_elsewhere(
 
 @pytest.mark.usefixtures("alice", "charlie")
 async def test_who_guesses_in_a_known_browser_has_to_wait(
-    nobody: Visitor, yard: Yard
+    nobody: Visitor, fleet_harness: FleetHarness
 ) -> None:
     await nobody.sign_in("charlie@example.org", PASSWORD)
     await nobody.submit("/app/sign-out")
@@ -124,7 +124,7 @@ async def test_who_guesses_in_a_known_browser_has_to_wait(
         assert (await nobody.sign_in("charlie@example.org", "wrong")).status == 401
     refused = await nobody.sign_in("charlie@example.org", PASSWORD)
     assert (refused.status, refused.header("retry-after")) == (429, "900")
-    yard.now += timedelta(minutes=16)
+    fleet_harness.now += timedelta(minutes=16)
     assert (await nobody.sign_in("charlie@example.org", PASSWORD)).status == 303
 
 
@@ -196,20 +196,20 @@ async def test_the_cookie_is_for_the_browser_alone(nobody: Visitor) -> None:
 
 
 async def test_a_session_ends_when_it_is_left_alone_or_old(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     nodes = f"{alice.root}/nodes"
     for _ in range(13):
-        yard.now += timedelta(hours=23)
+        fleet_harness.now += timedelta(hours=23)
         assert (await alice.get(nodes)).status == 200
-    yard.now += timedelta(hours=25)
+    fleet_harness.now += timedelta(hours=25)
     shown = await alice.get(nodes)
     assert shown.location.startswith("/app/sign-in?next=%2Fapp%2F")
     await alice.sign_in("alice@example.org", PASSWORD)
     for _ in range(14):
-        yard.now += timedelta(hours=23, minutes=59)
+        fleet_harness.now += timedelta(hours=23, minutes=59)
         await alice.get(nodes)
-    yard.now += timedelta(minutes=30)
+    fleet_harness.now += timedelta(minutes=30)
     assert (await alice.get(nodes)).status == 303
 
 
@@ -271,7 +271,7 @@ async def _give_totp(platform: Platform, email: str) -> None:
 
 
 async def test_with_an_authenticator_the_password_alone_opens_nothing(
-    alice: Visitor, nobody: Visitor, platform: Platform, yard: Yard
+    alice: Visitor, nobody: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     await _give_totp(platform, "alice@example.org")
     entered = await nobody.sign_in("alice@example.org", PASSWORD)
@@ -281,7 +281,7 @@ async def test_with_an_authenticator_the_password_alone_opens_nothing(
     await nobody.get("/app/second-factor")
     wrong = await nobody.submit("/app/second-factor", {"code": "000000", "next": ""})
     assert wrong.status == 401
-    step = int(yard.now.timestamp()) // 30
+    step = int(fleet_harness.now.timestamp()) // 30
     code = totp_code(RFC_SECRET, step)
     right = await nobody.submit("/app/second-factor", {"code": code, "next": ""})
     assert right.location == "/app/"
@@ -381,7 +381,7 @@ async def test_a_flood_of_sign_ins_is_asked_to_come_back(
 
 
 async def test_a_code_completes_no_sign_in_that_has_ended(
-    alice: Visitor, nobody: Visitor, platform: Platform, yard: Yard
+    alice: Visitor, nobody: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     await _give_totp(platform, "alice@example.org")
     await nobody.sign_in("alice@example.org", PASSWORD)
@@ -390,9 +390,9 @@ async def test_a_code_completes_no_sign_in_that_has_ended(
     (half,) = (each for each in sessions if not each.whole)
     await alice.get("/app/account")
     await alice.submit("/app/account/sign-out-elsewhere")
-    code = totp_code(RFC_SECRET, int(yard.now.timestamp()) // 30)
+    code = totp_code(RFC_SECRET, int(fleet_harness.now.timestamp()) // 30)
     with pytest.raises(Unauthorized, match="This sign-in has ended"):
-        await sign_in.second_factor(platform, half, code, now=yard.now)
+        await sign_in.second_factor(platform, half, code, now=fleet_harness.now)
 
 
 async def _id(platform: Platform) -> str:

@@ -9,7 +9,7 @@ from playwright.async_api import Browser, Page
 from leyden.domain.nodes import Action
 from leyden.services.nodes import commands
 from leyden.web.site import Site
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
 from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
 from tests.web.test_nodes import made
@@ -40,8 +40,10 @@ async def opened(browser: Browser, url: str) -> Screen:
     return screen
 
 
-async def names(yard: Yard) -> list[str]:
-    return [each.name for each in await yard.fleet.database.reader.nodes.all_()]
+async def names(fleet_harness: FleetHarness) -> list[str]:
+    return [
+        each.name for each in await fleet_harness.fleet.database.reader.nodes.all_()
+    ]
 
 
 async def sign_in_again(page: Page) -> None:
@@ -51,30 +53,30 @@ async def sign_in_again(page: Page) -> None:
 
 
 async def test_a_session_that_ended_is_told_of_and_the_form_found_again(
-    site: Site, alice: Visitor, yard: Yard
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     async with served(site) as url, chromium() as browser:
         screen = await opened(browser, url)
         page = screen.page
         await screen.go(f"{alice.root}/nodes/new")
         await page.fill("#name", "morning light")
-        yard.now += timedelta(hours=25)
+        fleet_harness.now += timedelta(hours=25)
         await page.click("button:has-text('Create node')")
         await page.wait_for_selector("text=Your session has ended")
-        assert await names(yard) == []
+        assert await names(fleet_harness) == []
         await sign_in_again(page)
         await page.wait_for_url("**/nodes/new")
         await page.fill("#name", "morning light")
         await page.click("button:has-text('Create node')")
         await page.wait_for_selector("h1:has-text('morning light')")
-    assert await names(yard) == ["morning light"]
+    assert await names(fleet_harness) == ["morning light"]
 
 
 @pytest.mark.long
 async def test_who_signs_out_in_one_window_is_told_in_the_other(
-    site: Site, alice: Visitor, yard: Yard
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    node = await made(alice, yard)
+    node = await made(alice, fleet_harness)
     async with served(site) as url, chromium() as browser:
         screen = await opened(browser, url)
         other = await Screen.opened(screen.page.context, url)
@@ -87,12 +89,12 @@ async def test_who_signs_out_in_one_window_is_told_in_the_other(
         await other.page.wait_for_selector("h1:has-text('Sign in')")
         await sign_in_again(other.page)
         await other.page.wait_for_url("**/whitelist")
-    (kept,) = await yard.fleet.database.reader.nodes.all_()
+    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
     assert "192.0.2.44" not in kept.settings.whitelist
 
 
 async def test_a_double_click_makes_one_node(
-    site: Site, alice: Visitor, yard: Yard
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     async with served(site) as url, chromium() as browser:
         screen = await opened(browser, url)
@@ -101,14 +103,14 @@ async def test_a_double_click_makes_one_node(
         await page.fill("#name", "morning light")
         await page.dblclick("button:has-text('Create node')")
         await page.wait_for_selector("h1:has-text('morning light')")
-    assert await names(yard) == ["morning light"]
+    assert await names(fleet_harness) == ["morning light"]
 
 
 @pytest.mark.long
 async def test_any_number_of_windows_is_open_and_each_is_right_when_looked_at(
-    site: Site, alice: Visitor, yard: Yard
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    node = await made(alice, yard)
+    node = await made(alice, fleet_harness)
     async with served(site) as url, chromium() as browser:
         first = await opened(browser, url)
         await first.go(node)
@@ -121,14 +123,14 @@ async def test_any_number_of_windows_is_open_and_each_is_right_when_looked_at(
             await screen.page.evaluate("dispatchEvent(new Event('hide'))")
         node_id = node.rpartition("/")[2]
         await commands.command(
-            yard.fleet,
+            fleet_harness.fleet,
             alice.organization_id,
             node_id,
             Action.STOP,
             actor="test",
-            now=yard.now,
+            now=fleet_harness.now,
         )
-        await yard.work()
+        await fleet_harness.work()
         assert await first.page.inner_text("#status") == "Waiting for wallet"
         await first.page.evaluate("dispatchEvent(new Event('show'))")
         await first.page.wait_for_selector("#status:has-text('Stopped')")

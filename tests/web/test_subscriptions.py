@@ -20,8 +20,8 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.web.site import Site
 from leyden.webhooks.fake import FakeSender
+from tests.services.fleet_harness import FleetHarness
 from tests.services.sending import send_all
-from tests.services.yard import Yard
 from tests.web.conftest import person
 from tests.web.test_changes import streaming, told_at
 from tests.web.test_channels import ONCE
@@ -40,17 +40,21 @@ def sender() -> FakeSender:
 
 @pytest.fixture
 def platform(
-    db: Database, sealer: Sealer, settings: Settings, yard: Yard, sender: FakeSender
+    db: Database,
+    sealer: Sealer,
+    settings: Settings,
+    fleet_harness: FleetHarness,
+    sender: FakeSender,
 ) -> Platform:
     dispatcher = Dispatcher(
-        database=db, sealer=sealer, sender=sender, clock=lambda: yard.now
+        database=db, sealer=sealer, sender=sender, clock=lambda: fleet_harness.now
     )
     return Platform(
         settings=settings,
         database=db,
         sealer=sealer,
-        clock=lambda: yard.now,
-        fleet=yard.fleet,
+        clock=lambda: fleet_harness.now,
+        fleet=fleet_harness.fleet,
         dispatcher=dispatcher,
     )
 
@@ -112,7 +116,7 @@ async def send(platform: Platform) -> None:
 
 
 async def test_the_secret_is_shown_once_and_signs_what_is_sent(
-    alice: Visitor, sender: FakeSender, yard: Yard
+    alice: Visitor, sender: FakeSender, fleet_harness: FleetHarness
 ) -> None:
     page, secret = await subscribed(alice)
     shown = await alice.get(page)
@@ -123,7 +127,7 @@ async def test_the_secret_is_shown_once_and_signs_what_is_sent(
     (received,) = sender.received
     assert json.loads(received.body)["test"] is True
     body, headers = received.body, received.headers
-    assert verify([secret], headers=headers, body=body, now=yard.now)
+    assert verify([secret], headers=headers, body=body, now=fleet_harness.now)
     rotated = await alice.submit(f"{page}/rotate-secret")
     assert (rotated.status, secret in rotated.text) == (200, False)
     assert "also signed with the old secret" in rotated.text
@@ -207,15 +211,19 @@ async def test_a_role_subscribes_to_what_keys_of_it_would_see(
 
 
 async def test_events_are_filtered_and_paged_by_cursor_newest_first(
-    alice: Visitor, bob: Visitor, charlie: Visitor, platform: Platform, yard: Yard
+    alice: Visitor,
+    bob: Visitor,
+    charlie: Visitor,
+    platform: Platform,
+    fleet_harness: FleetHarness,
 ) -> None:
-    node = await made(alice, yard)
+    node = await made(alice, fleet_harness)
     for number in range(60):
         async with platform.database.transaction() as tx:
             data = {**TYPES["key.created"].example, "name": f"key {number}"}
             own = alice.organization_id
             event = Event(organization_id=own, type="key.created", data=data)
-            tx.events.add(event, at=yard.now)
+            tx.events.add(event, at=fleet_harness.now)
     events = f"{alice.root}/events"
     shown = (await bob.get(f"{events}?type=key.*")).text
     names = re.findall(r"name: (key \d+)", shown)

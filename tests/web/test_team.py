@@ -11,7 +11,7 @@ from leyden.services.people import invitations
 from leyden.services.platform import Platform
 from leyden.storage.invitations import Invitation
 from leyden.web.site import Site
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD, person
 from tests.web.visitor import Visitor
 
@@ -76,14 +76,14 @@ async def test_whoever_is_here_already_joins_as_who_they_are(
 
 
 async def test_an_invitation_is_for_one_person_for_a_while(
-    alice: Visitor, charlie: Visitor, yard: Yard
+    alice: Visitor, charlie: Visitor, fleet_harness: FleetHarness
 ) -> None:
     link = await invite(alice, "dora@example.org")
     word = link.partition("word=")[2]
     await charlie.get(link)
     refused = await charlie.submit("/app/invitation", {"word": word})
     assert refused.status == 403
-    yard.now += timedelta(days=8)
+    fleet_harness.now += timedelta(days=8)
     assert (await Visitor(alice.site).get(link)).status == 404
 
 

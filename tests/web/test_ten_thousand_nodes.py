@@ -17,7 +17,7 @@ from leyden.storage.database import Database
 from leyden.values import replace
 from tests.api.conftest import Caller
 from tests.loop_time import HEADLINE, Cost, cost, most_s
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 
@@ -38,11 +38,11 @@ def table() -> Iterator[None]:
 
 
 @pytest.fixture
-async def nodes(alice: Visitor, yard: Yard) -> list[Node]:
+async def nodes(alice: Visitor, fleet_harness: FleetHarness) -> list[Node]:
     """Make one node, and as many rows like it as there may be."""
-    await made(alice, yard)
-    (first,) = await yard.fleet.database.reader.nodes.all_()
-    return [first, *await _copied(yard.fleet.database, first)]
+    await made(alice, fleet_harness)
+    (first,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    return [first, *await _copied(fleet_harness.fleet.database, first)]
 
 
 async def _copied(db: Database, first: Node) -> list[Node]:

@@ -16,7 +16,7 @@ from leyden.services.platform import Platform
 from leyden.values import replace
 from leyden.web.app import dashboard
 from tests.conftest import NOW
-from tests.services.yard import SETTINGS, Yard
+from tests.services.fleet_harness import SETTINGS, FleetHarness
 from tests.web.conftest import person
 from tests.web.visitor import HOST, Visitor
 
@@ -29,10 +29,10 @@ def ciphertext() -> str:
 
 
 @pytest.fixture
-async def path(alice: Visitor, yard: Yard) -> str:
+async def path(alice: Visitor, fleet_harness: FleetHarness) -> str:
     """The path of a node of Alice's that waits for its wallet."""
-    node = await yard.create(organization_id=alice.organization_id)
-    await yard.work()
+    node = await fleet_harness.create(organization_id=alice.organization_id)
+    await fleet_harness.work()
     path = f"{alice.root}/nodes/{node.id}/wallet"
     assert (await alice.get(f"{path}/vault")).status == 200
     return path
@@ -158,13 +158,18 @@ async def test_another_site_cannot_replace_backups(
     ],
 )
 async def test_facts_say_whether_the_browser_is_let_in(
-    alice: Visitor, yard: Yard, whitelist: list[str], address: str, *, listed: bool
+    alice: Visitor,
+    fleet_harness: FleetHarness,
+    whitelist: list[str],
+    address: str,
+    *,
+    listed: bool,
 ) -> None:
-    node = await yard.create(
+    node = await fleet_harness.create(
         organization_id=alice.organization_id,
         settings={**SETTINGS, "whitelist": whitelist},
     )
-    await yard.work()
+    await fleet_harness.work()
     alice.address = address
     assert await ask(alice, f"{alice.root}/nodes/{node.id}/wallet/facts") == {
         "status": "waiting_init",
@@ -184,10 +189,10 @@ async def test_the_authority_is_public(
 
 
 async def test_the_page_says_how_to_trust_the_platform_and_what_that_gives_away(
-    alice: Visitor, yard: Yard, authority: Authority
+    alice: Visitor, fleet_harness: FleetHarness, authority: Authority
 ) -> None:
-    node = await yard.create(organization_id=alice.organization_id)
-    await yard.work()
+    node = await fleet_harness.create(organization_id=alice.organization_id)
+    await fleet_harness.work()
     page = f"{alice.root}/nodes/{node.id}/wallet/initialise"
     said = (await alice.get(page)).text
     assert "<code>leyden trust</code>" in said
@@ -199,15 +204,15 @@ async def test_the_page_says_how_to_trust_the_platform_and_what_that_gives_away(
 
 
 async def test_the_page_warns_of_an_authority_that_may_vouch_for_everything(
-    platform: Platform, yard: Yard, tmp_path: Path
+    platform: Platform, fleet_harness: FleetHarness, tmp_path: Path
 ) -> None:
     old = open_or_create(tmp_path / "old", now=NOW)
-    old_home = replace(platform, fleet=replace(yard.fleet, authority=old))
+    old_home = replace(platform, fleet=replace(fleet_harness.fleet, authority=old))
     site = dashboard(old_home, version="0.1.0", origins=[f"http://{HOST}"])
     team = await accounts.create_organization(platform, "Harbour Light", actor="test")
     alice = await person(platform, site, "alice", team.id, Role.OWNER)
-    node = await yard.create(organization_id=team.id)
-    await yard.work()
+    node = await fleet_harness.create(organization_id=team.id)
+    await fleet_harness.work()
     page = f"{alice.root}/nodes/{node.id}/wallet/initialise"
     said = (await alice.get(page)).text
     assert "can vouch for any web site" in said

@@ -8,7 +8,7 @@ from playwright.async_api import Browser, ViewportSize
 from leyden.domain.observations import State
 from leyden.web.site import Site
 from leyden.web.wallet import PAGES
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.keyboard import faults_by_keyboard
 from tests.web.rooms import WALLET, addresses
 from tests.web.screen import CHROMIUM, MISSING, NARROW, Screen, chromium, served
@@ -31,12 +31,12 @@ UNCOVER = "for (const e of document.querySelectorAll('#wallet [hidden]')) e.hidd
 async def test_every_step_is_clean_and_open_to_everyone(
     site: Site,
     alice: Visitor,
-    yard: Yard,
+    fleet_harness: FleetHarness,
     scheme: Literal["light", "dark"],
     size: ViewportSize,
 ) -> None:
-    node = await made(alice, yard)
-    (kept,) = await yard.fleet.database.reader.nodes.all_()
+    node = await made(alice, fleet_harness)
+    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
     ids = {
         "organization_id": alice.organization_id,
         "node_id": node.rpartition("/")[2],
@@ -48,8 +48,8 @@ async def test_every_step_is_clean_and_open_to_everyone(
         await screen.sign_in("alice@example.org")
         for path in (*addresses(WALLET, ids), node):
             if path == node:  # where the vault is opened once it runs
-                yard.runtime.say(kept.id, State.SERVER_ACTIVE)
-                await yard.settled()
+                fleet_harness.runtime.say(kept.id, State.SERVER_ACTIVE)
+                await fleet_harness.settled()
             await screen.go(path)
             await screen.page.wait_for_selector("#wallet:not([aria-busy])")
             await screen.page.evaluate(UNCOVER)
@@ -64,9 +64,9 @@ async def test_every_step_is_clean_and_open_to_everyone(
 
 
 async def test_the_bakery_takes_no_password_that_opens_nothing(
-    site: Site, alice: Visitor, yard: Yard
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    node = await made(alice, yard)
+    node = await made(alice, fleet_harness)
     async with served(site) as url, chromium() as browser:
         screen = await Screen.opened(await browser.new_context(), url)
         page = screen.page
@@ -108,9 +108,9 @@ async def see_what_a_browser_without_webcrypto_is_told(
 
 
 async def test_a_password_manager_is_told_whose_password_it_is(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    node = await made(alice, yard)
+    node = await made(alice, fleet_harness)
     for name in PAGES:
         text = (await alice.get(f"{node}/wallet/{name}")).text
         assert 'autocomplete="current-password"' not in text

@@ -11,7 +11,7 @@ from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.webhooks.fake import FakeSender
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 
@@ -25,23 +25,27 @@ def sender() -> FakeSender:
 
 @pytest.fixture
 def platform(
-    db: Database, sealer: Sealer, settings: Settings, yard: Yard, sender: FakeSender
+    db: Database,
+    sealer: Sealer,
+    settings: Settings,
+    fleet_harness: FleetHarness,
+    sender: FakeSender,
 ) -> Platform:
     dispatcher = Dispatcher(
-        database=db, sealer=sealer, sender=sender, clock=lambda: yard.now
+        database=db, sealer=sealer, sender=sender, clock=lambda: fleet_harness.now
     )
     return Platform(
         settings=settings,
         database=db,
         sealer=sealer,
-        clock=lambda: yard.now,
-        fleet=yard.fleet,
+        clock=lambda: fleet_harness.now,
+        fleet=fleet_harness.fleet,
         dispatcher=dispatcher,
     )
 
 
-async def with_webhook(visitor: Visitor, yard: Yard) -> str:
-    page = f"{await made(visitor, yard)}/webhook"
+async def with_webhook(visitor: Visitor, fleet_harness: FleetHarness) -> str:
+    page = f"{await made(visitor, fleet_harness)}/webhook"
     await visitor.get(page)
     saved = await visitor.submit(page, {"webhook": URL})
     assert saved.location == f"{page}?done=saved"
@@ -49,9 +53,9 @@ async def with_webhook(visitor: Visitor, yard: Yard) -> str:
 
 
 async def test_a_test_shows_what_the_receiver_answered_as_text(
-    alice: Visitor, yard: Yard, sender: FakeSender
+    alice: Visitor, fleet_harness: FleetHarness, sender: FakeSender
 ) -> None:
-    page = await with_webhook(alice, yard)
+    page = await with_webhook(alice, fleet_harness)
     sender.answers[URL] = Answer(status=500, excerpt="<script>alert(1)</script>")
     assert (await alice.submit(f"{page}/test")).location == f"{page}?done=sent"
     shown = (await alice.get(page)).text
@@ -67,9 +71,9 @@ async def test_a_test_shows_what_the_receiver_answered_as_text(
 
 
 async def test_who_tests_too_often_is_told_when_to_go_on(
-    alice: Visitor, yard: Yard, sender: FakeSender
+    alice: Visitor, fleet_harness: FleetHarness, sender: FakeSender
 ) -> None:
-    page = await with_webhook(alice, yard)
+    page = await with_webhook(alice, fleet_harness)
     for _ in range(10):
         assert (await alice.submit(f"{page}/test")).status == 303
     delivery = re.search(r'value="(msg_\w+)"', (await alice.get(page)).text)
@@ -83,9 +87,9 @@ async def test_who_tests_too_often_is_told_when_to_go_on(
 
 
 async def test_a_url_that_is_none_is_refused_and_kept_to_be_mended(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = f"{await made(alice, yard)}/webhook"
+    page = f"{await made(alice, fleet_harness)}/webhook"
     await alice.get(page)
     refused = await alice.submit(page, {"webhook": "ftp://harbour"})
     assert (refused.status, 'value="ftp://harbour"' in refused.text) == (400, True)
@@ -94,9 +98,9 @@ async def test_a_url_that_is_none_is_refused_and_kept_to_be_mended(
 
 
 async def test_only_who_changes_nodes_sees_where_events_go(
-    alice: Visitor, bob: Visitor, yard: Yard
+    alice: Visitor, bob: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = await with_webhook(alice, yard)
+    page = await with_webhook(alice, fleet_harness)
     secret = re.search(r'id="secret">([0-9a-f]{48,})<', (await alice.get(page)).text)
     assert secret is not None
     seen = await bob.get(page)
@@ -115,9 +119,9 @@ async def test_only_who_changes_nodes_sees_where_events_go(
 
 
 async def test_another_teams_webhook_is_not_there(
-    alice: Visitor, charlie: Visitor, yard: Yard
+    alice: Visitor, charlie: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    page = await with_webhook(alice, yard)
+    page = await with_webhook(alice, fleet_harness)
     mine = page.replace(alice.organization_id, charlie.organization_id)
     assert (await charlie.get(mine)).status == 404
     for path in ("", "/test", "/rotate-secret", "/redeliver"):

@@ -16,7 +16,7 @@ from leyden.web import pictures
 from leyden.web.cookies import Cookies
 from leyden.web.visits import Visit
 from tests.loop_time import HEADLINE, Cost, cost, most_s
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 from tests.web.authenticator import Authenticator
 from tests.web.conftest import PASSWORD
 from tests.web.test_passkeys import ACCOUNT, HERE, _challenge
@@ -126,8 +126,10 @@ async def test_a_large_form_is_read_beside_the_loop(alice: Visitor) -> None:
     await holds("a form of 85,000 percent signs", 400, request)
 
 
-async def test_nested_backups_are_refused(alice: Visitor, yard: Yard) -> None:
-    node = await yard.running(organization_id=alice.organization_id)
+async def test_nested_backups_are_refused(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    node = await fleet_harness.running(organization_id=alice.organization_id)
     path = f"{alice.root}/nodes/{node.id}/wallet/reseal"
     deep = '[{"kind":"seed","name":"","value":"","replaces":"","x":' + "[" * 60_000
     for anew in (deep, "[" * 60_000):
@@ -137,10 +139,12 @@ async def test_nested_backups_are_refused(alice: Visitor, yard: Yard) -> None:
 
 
 async def test_a_page_with_a_picture_is_drawn_beside_the_loop(
-    alice: Visitor, yard: Yard
+    alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     made = [
-        await yard.running(organization_id=alice.organization_id, name=f"light {n}")
+        await fleet_harness.running(
+            organization_id=alice.organization_id, name=f"light {n}"
+        )
         for n in range(6)
     ]
     nodes = iter(made)  # another picture each time: none of them is known yet
@@ -153,10 +157,10 @@ async def test_a_page_with_a_picture_is_drawn_beside_the_loop(
 
 @pytest.mark.parametrize("way", ["log?find=harbour", "log/download"])
 async def test_a_long_log_is_shown_beside_the_loop(
-    alice: Visitor, yard: Yard, way: str
+    alice: Visitor, fleet_harness: FleetHarness, way: str
 ) -> None:
-    node = await yard.running(organization_id=alice.organization_id)
-    yard.homes.logs[node.id] = ["É" * 400] * 20_000
+    node = await fleet_harness.running(organization_id=alice.organization_id)
+    fleet_harness.homes.logs[node.id] = ["É" * 400] * 20_000
 
     async def request() -> int:
         return (await alice.get(f"{alice.root}/nodes/{node.id}/{way}")).status

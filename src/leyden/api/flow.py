@@ -44,7 +44,7 @@ from leyden.services.channels import (
     destinations,
     leased_channels,
     orders,
-    promises,
+    reservations,
 )
 from leyden.services.channels.shop import Shop
 
@@ -119,7 +119,7 @@ async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
     )
     shown = found[: query.limit]
     channels = await leased_channels.find(shop.database.reader, shown)
-    uri = await promises.seller_uri(shop.database.reader)
+    uri = await reservations.seller_uri(shop.database.reader)
     return OrdersAnswer(
         orders=[
             ordered(each, checkout.open_ticket(shop, each), channels.get(each.id), uri)
@@ -211,7 +211,7 @@ def _shop(request: Request) -> Shop:
 async def _ordered(shop: Shop, order: Order) -> OrderAnswer:
     reader = shop.database.reader
     channels = await leased_channels.find(reader, [order])
-    uri = "" if order.destination is None else await promises.seller_uri(reader)
+    uri = "" if order.destination is None else await reservations.seller_uri(reader)
     ticket = checkout.open_ticket(shop, order)
     return ordered(order, ticket, channels.get(order.id), uri)
 

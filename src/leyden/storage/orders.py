@@ -123,9 +123,9 @@ class Orders:
         """Return payment requests of direct orders that wait for their channel."""
         return _requests(await self._run(sql.payable_direct, after=after, most=most))
 
-    async def promised_since(self, since: datetime) -> Sats:
+    async def capacity_ordered_since(self, since: datetime) -> Sats:
         """Return the capacity of direct channels ordered since then."""
-        rows = await self._run(sql.promised_since, since=to_us(since))
+        rows = await self._run(sql.capacity_ordered_since, since=to_us(since))
         return Sats(int(rows[0][0]))
 
     async def asked_since(self, since: datetime) -> Sats:
@@ -133,9 +133,9 @@ class Orders:
         rows = await self._run(sql.asked_since, since=to_us(since))
         return Sats(int(rows[0][0]))
 
-    async def promised_to(self, node_key: str) -> Sats:
+    async def capacity_ordered_to(self, node_key: str) -> Sats:
         """Return the capacity of direct channels that a node has or is to have."""
-        rows = await self._run(sql.promised_to, node_key=node_key)
+        rows = await self._run(sql.capacity_ordered_to, node_key=node_key)
         return Sats(int(rows[0][0]))
 
     async def is_open_to(

@@ -12,7 +12,7 @@ from leyden.domain.orders import Event, Order, Status
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import BLOCKS_PER_WEEK
 from leyden.errors import Malformed, TreasuryAway
-from leyden.services.channels import orders, promises, tracking
+from leyden.services.channels import orders, reservations, tracking
 from leyden.services.channels.shop import Shop
 from leyden.storage.lsps1_orders import Lsps1Order
 from leyden.web import changes as changing
@@ -107,7 +107,7 @@ def _ahead(order: Order) -> tuple[Status, ...]:
 async def _seller_uri(shop: Shop, order: Order) -> str:
     if order.destination is None:
         return ""
-    return await promises.seller_uri(shop.database.reader)
+    return await reservations.seller_uri(shop.database.reader)
 
 
 async def _running(visit: Visit) -> list[Listed]:

@@ -13,7 +13,7 @@ from leyden.storage.secrets import Sealer
 from leyden.webhooks.fake import FakeSender
 from tests.api.flow.conftest import World, world  # noqa: F401  a fixture for channels
 from tests.conftest import NOW
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 
 @pytest.fixture
@@ -23,25 +23,25 @@ def db(sqlite_db: Database) -> Database:
 
 
 @pytest.fixture
-async def yard(
+async def fleet_harness(
     db: Database, sealer: Sealer, tmp_path_factory: pytest.TempPathFactory
-) -> AsyncIterator[Yard]:
+) -> AsyncIterator[FleetHarness]:
     authority: Authority = open_or_create(tmp_path_factory.mktemp("ca"), now=NOW)
-    yard = Yard(db, sealer, authority)
-    yard.offer_peer_ports("21000", host="peers.example")
-    yield yard
-    await yard.watching.close()
+    fleet_harness = FleetHarness(db, sealer, authority)
+    fleet_harness.offer_peer_ports("21000", host="peers.example")
+    yield fleet_harness
+    await fleet_harness.watching.close()
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, yard: Yard) -> Platform:  # noqa: F811
+def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:  # noqa: F811
     return Platform(
         settings=settings,
         database=world.shop.database,
         sealer=world.shop.sealer,
-        clock=lambda: max(yard.now, world.shop.clock()),
+        clock=lambda: max(fleet_harness.now, world.shop.clock()),
         shop=world.shop,
-        fleet=yard.fleet,
+        fleet=fleet_harness.fleet,
         dispatcher=Dispatcher(
             database=world.shop.database,
             sealer=world.shop.sealer,

@@ -18,7 +18,7 @@ from tests.api.conftest import Caller
 from tests.api.examples.recording import Recorder
 from tests.api.flow.conftest import World, until
 from tests.api.nodes.conftest import CIPHERTEXT, sha256_of
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 FILE = Path(leyden.api.__file__).parent / "examples.json"
 OTHER = CIPHERTEXT[:-6] + "wB2mC="
@@ -40,29 +40,31 @@ NEW_NODE = {
 CHANNEL = {"capacity": 1_000_000, "lease_duration_blocks": 4_032}
 
 
-async def _node(record: Recorder, yard: Yard) -> str:
+async def _node(record: Recorder, fleet_harness: FleetHarness) -> str:
     """Create a node, and let it run."""
-    yard.runtime.says = State.SERVER_ACTIVE
+    fleet_harness.runtime.says = State.SERVER_ACTIVE
     made = await record.call("nodes_create", NEW_NODE)
     one: str = made["node_id"]
-    await yard.later(minutes=5)
-    yard.homes.usages[one] = Usage(memory=94_371_840, cpu_s=12.5, disk=41_943_040)
-    yard.gateway.counted[one] = Traffic(
+    await fleet_harness.later(minutes=5)
+    fleet_harness.homes.usages[one] = Usage(
+        memory=94_371_840, cpu_s=12.5, disk=41_943_040
+    )
+    fleet_harness.gateway.counted[one] = Traffic(
         connections=2, bytes_in=18_204, bytes_out=93_711
     )
-    yard.homes.logs[one] = [
+    fleet_harness.homes.logs[one] = [
         "2026-03-01 12:00:00.000 [INF] LTND: Version: 0.20.2-beta",
         "2026-03-01 12:00:01.250 [INF] RPCS: gRPC proxy started at 127.0.0.1:8080",
     ]
-    yard.homes.channel_backups[one] = b"encrypted by lnd under the seed"
+    fleet_harness.homes.channel_backups[one] = b"encrypted by lnd under the seed"
     return one
 
 
-async def _nodes(record: Recorder, yard: Yard, one: str) -> None:
+async def _nodes(record: Recorder, fleet_harness: FleetHarness, one: str) -> None:
     """Look at the node, change it, and see its events."""
     webhook = {"webhook": "https://hooks.example.com/leyden", "keysend": False}
     await record.call("nodes_change_settings", webhook, node_id=one)
-    await yard.later(minutes=1)
+    await fleet_harness.later(minutes=1)
     addresses = {"whitelist": ["198.51.100.7", "2001:db8::/32"]}
     await record.call("nodes_replace_whitelist", addresses, node_id=one)
     for name in ("get", "certificate", "connect", "metrics"):
@@ -95,21 +97,21 @@ async def _backups(record: Recorder, one: str) -> None:
     await record.call("backups_show_proofs", node_id=one)
 
 
-async def _lives(record: Recorder, yard: Yard, one: str) -> None:
+async def _lives(record: Recorder, fleet_harness: FleetHarness, one: str) -> None:
     """Stop the node, start it, and so on to its end."""
     await record.call("nodes_stop", node_id=one)
-    await yard.work()
+    await fleet_harness.work()
     await record.call("nodes_start", node_id=one)
     for name, body in (
         ("restart", None),
         ("update", {"version": "v0.21.2-beta"}),
         ("renew_certificate", {}),
     ):
-        await yard.work()
+        await fleet_harness.work()
         await record.call(f"nodes_{name}", body, node_id=one)
-    await yard.work()
+    await fleet_harness.work()
     await record.call("nodes_delete", node_id=one)
-    await yard.work()
+    await fleet_harness.work()
     await record.call("nodes_list_deleted")
     await record.call("nodes_restore", {}, node_id=one)
 
@@ -165,14 +167,14 @@ async def _subscriptions(record: Recorder) -> None:
 
 
 async def test_every_example_is_what_the_api_answers(
-    alice: Caller, yard: Yard, world: World
+    alice: Caller, fleet_harness: FleetHarness, world: World
 ) -> None:
     record = Recorder(alice)
     await record.call("keys_show")
-    one = await _node(record, yard)
-    await _nodes(record, yard, one)
+    one = await _node(record, fleet_harness)
+    await _nodes(record, fleet_harness, one)
     await _backups(record, one)
-    await _lives(record, yard, one)
+    await _lives(record, fleet_harness, one)
     await _flow(record, alice, world)
     await record.call("quotas_show")
     await record.call("events_list", query={"type": "order.*", "limit": 2})

@@ -12,7 +12,7 @@ from tests.api.conftest import Caller
 from tests.api.flow.conftest import World, ordered, until
 from tests.api.flow.test_direct import KEY, OTHER
 from tests.conftest import NOW
-from tests.services.yard import SETTINGS, Yard
+from tests.services.fleet_harness import SETTINGS, FleetHarness
 
 
 @pytest.fixture(autouse=True)
@@ -30,8 +30,8 @@ async def hosted(
     alice: Caller, db: Database, sealer: Sealer, authority: Authority, **settings: bool
 ) -> Node:
     """Return a node of alice's organization."""
-    yard = Yard(db, sealer, authority)
-    return await yard.create(
+    fleet_harness = FleetHarness(db, sealer, authority)
+    return await fleet_harness.create(
         organization_id=alice.organization_id, settings={**SETTINGS, **settings}
     )
 

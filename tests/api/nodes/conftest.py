@@ -13,7 +13,7 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from tests.api.conftest import Answer, Caller
 from tests.conftest import NOW
-from tests.services.yard import SETTINGS, Yard
+from tests.services.fleet_harness import SETTINGS, FleetHarness
 
 # base64 of "Salted__", a salt and ciphertext, as clients of such services write it.
 CIPHERTEXT = (
@@ -58,22 +58,24 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
 
 
 @pytest.fixture
-async def yard(
+async def fleet_harness(
     db: Database, sealer: Sealer, authority: Authority
-) -> AsyncIterator[Yard]:
-    yard = Yard(db, sealer, authority)
-    yield yard
-    await yard.watching.close()
+) -> AsyncIterator[FleetHarness]:
+    fleet_harness = FleetHarness(db, sealer, authority)
+    yield fleet_harness
+    await fleet_harness.watching.close()
 
 
 @pytest.fixture
-def platform(db: Database, sealer: Sealer, settings: Settings, yard: Yard) -> Platform:
+def platform(
+    db: Database, sealer: Sealer, settings: Settings, fleet_harness: FleetHarness
+) -> Platform:
     return Platform(
         settings=settings,
         database=db,
         sealer=sealer,
-        clock=lambda: yard.now,
-        fleet=yard.fleet,
+        clock=lambda: fleet_harness.now,
+        fleet=fleet_harness.fleet,
     )
 
 
@@ -84,10 +86,12 @@ def nodes(alice: Caller) -> str:
 
 
 @pytest.fixture
-async def node(alice: Caller, nodes: str, yard: Yard) -> dict[str, Any]:
+async def node(
+    alice: Caller, nodes: str, fleet_harness: FleetHarness
+) -> dict[str, Any]:
     """A node of Alice's that waits for its wallet."""
     made: dict[str, Any] = (await alice.post(nodes, NEW_NODE)).json()
-    await yard.work()
+    await fleet_harness.work()
     return made
 
 

@@ -7,11 +7,11 @@ from cryptography import x509
 
 from leyden.certificates.authority import open_or_create
 from tests.api.conftest import Caller
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 
 async def test_it_is_base64_of_a_chain_for_the_nodes_name_alone(
-    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
     answer = (await alice.get(f"{path}/cert")).json()
     assert answer["node_id"] == node["node_id"]
@@ -25,15 +25,15 @@ async def test_it_is_base64_of_a_chain_for_the_nodes_name_alone(
     for signed, signer in zip([leaf, *rest], rest, strict=False):
         signed.verify_directly_issued_by(signer)
     assert b"PRIVATE KEY" not in pem
-    assert pem.startswith(yard.runtime.homes[node["node_id"]].tls.chain_pem)
+    assert pem.startswith(fleet_harness.runtime.homes[node["node_id"]].tls.chain_pem)
 
 
 async def test_one_from_elsewhere_is_served(
-    alice: Caller, path: str, yard: Yard, tmp_path: Path
+    alice: Caller, path: str, fleet_harness: FleetHarness, tmp_path: Path
 ) -> None:
     endpoint = (await alice.get(path)).json()["api_endpoint"]
-    theirs = open_or_create(tmp_path / "theirs", now=yard.now).issue(
-        endpoint, now=yard.now
+    theirs = open_or_create(tmp_path / "theirs", now=fleet_harness.now).issue(
+        endpoint, now=fleet_harness.now
     )
     handed_in = {
         "certificate": theirs.chain_pem.decode(),
@@ -41,21 +41,21 @@ async def test_one_from_elsewhere_is_served(
     }
     answer = await alice.post(f"{path}/tls", handed_in)
     assert base64.b64decode(answer.json()["tls_cert"]) == theirs.chain_pem
-    await yard.work()
+    await fleet_harness.work()
     node_id = answer.json()["node_id"]
-    assert yard.runtime.homes[node_id].tls == theirs
+    assert fleet_harness.runtime.homes[node_id].tls == theirs
 
 
 @pytest.mark.parametrize("missing", ["certificate", "key"])
 async def test_one_from_elsewhere_is_looked_at_first(
-    alice: Caller, path: str, yard: Yard, tmp_path: Path, missing: str
+    alice: Caller, path: str, fleet_harness: FleetHarness, tmp_path: Path, missing: str
 ) -> None:
-    authority = open_or_create(tmp_path / "theirs", now=yard.now)
+    authority = open_or_create(tmp_path / "theirs", now=fleet_harness.now)
     endpoint = (await alice.get(path)).json()["api_endpoint"]
     before = (await alice.get(f"{path}/cert")).json()
-    tls = authority.issue(endpoint, now=yard.now)
+    tls = authority.issue(endpoint, now=fleet_harness.now)
     good = {"certificate": tls.chain_pem.decode(), "key": tls.key_pem.decode()}
-    other = authority.issue("harbour.example", now=yard.now).chain_pem.decode()
+    other = authority.issue("harbour.example", now=fleet_harness.now).chain_pem.decode()
     for wrong in (
         {name: value for name, value in good.items() if name != missing},
         {**good, missing: "-----BEGIN PRIVATE KEY-----"},
@@ -70,12 +70,12 @@ async def test_one_from_elsewhere_is_looked_at_first(
 
 
 async def test_renewing_gives_another_and_restarts_the_node(
-    alice: Caller, path: str, yard: Yard
+    alice: Caller, path: str, fleet_harness: FleetHarness
 ) -> None:
     before = (await alice.get(f"{path}/cert")).json()
     after = (await alice.post(f"{path}/tls", {})).json()
     assert after != before
     assert (await alice.get(path)).json()["status"] == "restarting"
-    await yard.work()
+    await fleet_harness.work()
     assert (await alice.get(path)).json()["status"] == "waiting_init"
     assert (await alice.get(f"{path}/cert")).json() == after

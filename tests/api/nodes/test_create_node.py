@@ -5,7 +5,7 @@ import pytest
 
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import NEW_NODE, refusal
-from tests.services.yard import SETTINGS, Yard
+from tests.services.fleet_harness import SETTINGS, FleetHarness
 
 WORDS_OF_SETTINGS = ("minchansize", "maxchansize", "defaultfeerate", "basefee")
 
@@ -111,13 +111,17 @@ async def test_seven_settings_are_required(
     ],
 )
 async def test_what_lnd_or_others_would_suffer_from_is_refused(
-    alice: Caller, nodes: str, wrong: dict[str, Any], field: str, yard: Yard
+    alice: Caller,
+    nodes: str,
+    wrong: dict[str, Any],
+    field: str,
+    fleet_harness: FleetHarness,
 ) -> None:
     status, message = refusal(await alice.post(nodes, {**NEW_NODE, **wrong}))
     assert status == 400
     assert field in message
     assert (await alice.get(nodes)).json() == {"nodes": []}
-    assert await yard.work() == 0
+    assert await fleet_harness.work() == 0
 
 
 @pytest.mark.parametrize(

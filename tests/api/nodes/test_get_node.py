@@ -4,7 +4,7 @@ from leyden.domain.node_settings import NAMES
 from leyden.domain.observations import State
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import ITEM_FIELDS
-from tests.services.yard import SETTINGS, Yard
+from tests.services.fleet_harness import SETTINGS, FleetHarness
 
 BOOLEANS = {
     "autopilot",
@@ -65,25 +65,25 @@ async def test_settings_come_back_as_they_were_given(alice: Caller, path: str) -
 
 
 async def test_the_status_is_lnds(
-    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
-    yard.runtime.say(node["node_id"], State.SERVER_ACTIVE)
-    await yard.settled()
+    fleet_harness.runtime.say(node["node_id"], State.SERVER_ACTIVE)
+    await fleet_harness.settled()
     assert (await alice.get(path)).json()["status"] == "running"
 
 
 async def test_why_it_is_failed_is_told_and_is_no_field_otherwise(
-    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
-    yard.runtime.end(node["node_id"])
-    yard.runtime.fails_after = "nothing"
-    await yard.settled()
-    await yard.later(seconds=5)
+    fleet_harness.runtime.end(node["node_id"])
+    fleet_harness.runtime.fails_after = "nothing"
+    await fleet_harness.settled()
+    await fleet_harness.later(seconds=5)
     shown = (await alice.get(path)).json()
     assert (shown["status"], shown["status_reason"]) == (
         "failed",
         "The disk of the node's machine is full. The operator must make room.",
     )
-    yard.runtime.fails_after = ""
-    await yard.later(minutes=5)
+    fleet_harness.runtime.fails_after = ""
+    await fleet_harness.later(minutes=5)
     assert "status_reason" not in (await alice.get(path)).json()

@@ -17,7 +17,7 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from tests.api.conftest import Caller
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 NODES = "/organizations/{organization_id}/nodes"
 
@@ -101,14 +101,18 @@ async def test_nor_does_one_that_another_process_revoked(
 
 
 async def test_a_key_ends_in_time_although_nothing_is_committed(
-    alice: Caller, platform: Platform, nodes: str, path: str, yard: Yard
+    alice: Caller,
+    platform: Platform,
+    nodes: str,
+    path: str,
+    fleet_harness: FleetHarness,
 ) -> None:
     lives = timedelta(minutes=1)
     pier, _ = await another(alice, platform, scope=Scope.NODE, lives=lives)
     assert await statuses(pier, nodes, path) == {200}
-    yard.now += lives - timedelta(microseconds=1)
+    fleet_harness.now += lives - timedelta(microseconds=1)
     assert await statuses(pier, nodes, path) == {200}
-    yard.now += timedelta(microseconds=1)
+    fleet_harness.now += timedelta(microseconds=1)
     assert await statuses(pier, nodes, path) == {401}
 
 
@@ -148,7 +152,11 @@ async def test_one_request_is_not_answered_like_another(
 
 
 async def test_what_is_kept_is_made_of_rows_alone(
-    alice: Caller, platform: Platform, nodes: str, path: str, yard: Yard
+    alice: Caller,
+    platform: Platform,
+    nodes: str,
+    path: str,
+    fleet_harness: FleetHarness,
 ) -> None:
     """Another program, much later, which has kept nothing, answers the same."""
     kept = {each.path for each in OPERATIONS if each.of_rows_alone}
@@ -157,7 +165,7 @@ async def test_what_is_kept_is_made_of_rows_alone(
     assert kept == {NODES, one, deleted}, "what is asked below is not all that is kept"
     asked = (nodes, path, f"{nodes}/deleted")
     before = [(await alice.get(each)).body for each in asked]
-    yard.now += timedelta(days=400)
+    fleet_harness.now += timedelta(days=400)
     other = Caller(Api(platform, OPERATIONS), alice.key, alice.organization_id)
     assert [(await other.get(each)).body for each in asked] == before
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import ITEM_FIELDS, NEW_NODE
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 
 async def test_nobody_has_nodes_at_first(alice: Caller, nodes: str) -> None:
@@ -37,10 +37,12 @@ async def test_items_have_the_contracts_fields_and_no_settings(
     }
 
 
-async def test_nodes_come_oldest_first(alice: Caller, nodes: str, yard: Yard) -> None:
+async def test_nodes_come_oldest_first(
+    alice: Caller, nodes: str, fleet_harness: FleetHarness
+) -> None:
     for name in ("pier", "quay", "mole"):
         await alice.post(nodes, {**NEW_NODE, "name": name})
-        await yard.later(seconds=1)
+        await fleet_harness.later(seconds=1)
     found = (await alice.get(nodes)).json()["nodes"]
     assert [each["node_name"] for each in found] == ["pier", "quay", "mole"]
 

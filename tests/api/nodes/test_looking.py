@@ -8,13 +8,15 @@ from cryptography import x509
 
 from leyden.gateway.base import Traffic
 from tests.api.conftest import Caller
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 
 async def test_the_end_of_the_log(
-    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
-    yard.homes.logs[node["node_id"]] = [f"line {number}" for number in range(300)]
+    fleet_harness.homes.logs[node["node_id"]] = [
+        f"line {number}" for number in range(300)
+    ]
     answer = (await alice.get(f"{path}/logs?lines=2")).json()
     assert answer == {"node_id": node["node_id"], "lines": ["line 298", "line 299"]}
     assert len((await alice.get(f"{path}/logs")).json()["lines"]) == 100
@@ -42,10 +44,10 @@ async def test_the_way_in(alice: Caller, path: str) -> None:
 
 
 async def test_figures(
-    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
-    yard.gateway.counted[node["node_id"]] = Traffic(3, 400, 5_000)
-    await yard.later(seconds=90)
+    fleet_harness.gateway.counted[node["node_id"]] = Traffic(3, 400, 5_000)
+    await fleet_harness.later(seconds=90)
     assert (await alice.get(f"{path}/metrics")).json() == {
         "node_id": node["node_id"],
         "status": "waiting_init",
@@ -61,13 +63,13 @@ async def test_figures(
 
 
 async def test_lnds_own_backup_of_channels(
-    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
     assert (await alice.get(f"{path}/backup")).status == 404
-    yard.homes.channel_backups[node["node_id"]] = b"encrypted by lnd"
+    fleet_harness.homes.channel_backups[node["node_id"]] = b"encrypted by lnd"
     answer = (await alice.get(f"{path}/backup")).json()
     assert base64.b64decode(answer["channel_backup"]) == b"encrypted by lnd"
-    del yard.homes.channel_backups[node["node_id"]]
+    del fleet_harness.homes.channel_backups[node["node_id"]]
     assert (await alice.get(f"{path}/backup")).json() == answer, "it was kept"
 
 

@@ -7,7 +7,7 @@ from leyden.domain.times import to_iso
 from leyden.errors import NodeAway
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import ITEM_FIELDS, NEW_NODE, refusal
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 
 async def status(alice: Caller, path: str) -> str:
@@ -16,7 +16,7 @@ async def status(alice: Caller, path: str) -> str:
 
 
 async def test_stop_and_start_answer_the_list_item(
-    alice: Caller, path: str, yard: Yard
+    alice: Caller, path: str, fleet_harness: FleetHarness
 ) -> None:
     for action, at_once, then in (
         ("stop", "stopping", "stopped"),
@@ -28,7 +28,7 @@ async def test_stop_and_start_answer_the_list_item(
         item = answer.json()
         assert {name: type(value) for name, value in item.items()} == ITEM_FIELDS
         assert item["status"] == at_once
-        await yard.work()
+        await fleet_harness.work()
         assert await status(alice, path) == then
     history = (await alice.get(path)).json()["command_history"]
     actions = [each["action"] for each in history]
@@ -37,23 +37,23 @@ async def test_stop_and_start_answer_the_list_item(
 
 @pytest.mark.parametrize("action", ["start", "stop", "restart"])
 async def test_an_empty_object_may_be_sent_along(
-    alice: Caller, path: str, yard: Yard, action: str
+    alice: Caller, path: str, fleet_harness: FleetHarness, action: str
 ) -> None:
     if action == "start":
         await alice.post(f"{path}/stop", {})
-        await yard.work()
+        await fleet_harness.work()
     assert (await alice.post(f"{path}/{action}", {})).status == 200
 
 
 async def test_what_the_state_does_not_allow_is_a_conflict(
-    alice: Caller, path: str, yard: Yard
+    alice: Caller, path: str, fleet_harness: FleetHarness
 ) -> None:
     assert refusal(await alice.call("POST", f"{path}/start")) == (
         409,
         "a node that is waiting_init cannot be started",
     )
     await alice.call("POST", f"{path}/stop")
-    await yard.work()
+    await fleet_harness.work()
     for action, words in (("stop", "stopped"), ("restart", "restarted")):
         assert refusal(await alice.call("POST", f"{path}/{action}")) == (
             409,
@@ -62,18 +62,18 @@ async def test_what_the_state_does_not_allow_is_a_conflict(
 
 
 async def test_an_update_says_where_it_goes_and_goes_there_once(
-    alice: Caller, nodes: str, yard: Yard
+    alice: Caller, nodes: str, fleet_harness: FleetHarness
 ) -> None:
     made = await alice.post(nodes, {**NEW_NODE, "version": "v0.20.1-beta"})
     path = f"{nodes}/{made.json()['node_id']}"
-    await yard.work()
+    await fleet_harness.work()
     assert (await alice.call("POST", f"{path}/update")).json() == {
         "node_id": made.json()["node_id"],
         "lnd_version": "v0.20.2-beta",
         "service_version": "0.1.0",
     }
     assert await status(alice, path) == "updating"
-    await yard.work()
+    await fleet_harness.work()
     assert await status(alice, path) == "waiting_init"
     assert refusal(await alice.post(f"{path}/update", {})) == (
         409,
@@ -90,12 +90,16 @@ async def test_an_update_says_where_it_goes_and_goes_there_once(
 
 
 async def test_a_deleted_node_is_gone_and_its_name_free(
-    alice: Caller, nodes: str, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller,
+    nodes: str,
+    path: str,
+    node: dict[str, Any],
+    fleet_harness: FleetHarness,
 ) -> None:
     answer = await alice.delete(path)
     assert (answer.status, answer.json()["status"]) == (200, "deleting")
     assert (await alice.delete(path)).status == 409
-    await yard.work()
+    await fleet_harness.work()
     assert (await alice.get(path)).body == b'{"message":"not found"}'
     assert (await alice.delete(path)).status == 404
     assert (await alice.get(nodes)).json() == {"nodes": []}
@@ -110,7 +114,7 @@ async def test_a_deleted_node_is_restored_as_it_was_while_its_data_is_kept(
     nodes: str,
     path: str,
     node: dict[str, Any],
-    yard: Yard,
+    fleet_harness: FleetHarness,
 ) -> None:
     before = (await alice.get(path)).json()
     assert refusal(await alice.post(f"{path}/restore", {})) == (
@@ -118,7 +122,7 @@ async def test_a_deleted_node_is_restored_as_it_was_while_its_data_is_kept(
         "a node that is waiting_init cannot be restored: it is not deleted",
     )
     await alice.delete(path)
-    await yard.work()
+    await fleet_harness.work()
     (deleted,) = (await alice.get(f"{nodes}/deleted")).json()["nodes"]
     assert deleted == {
         "node_name": before["node_name"],
@@ -126,31 +130,35 @@ async def test_a_deleted_node_is_restored_as_it_was_while_its_data_is_kept(
         "network": before["network"],
         "lnd_version": before["lnd_version"],
         "created": before["created"],
-        "deleted": to_iso(yard.now),
-        "restorable_until": to_iso(yard.now + timedelta(days=7)),
+        "deleted": to_iso(fleet_harness.now),
+        "restorable_until": to_iso(fleet_harness.now + timedelta(days=7)),
     }
     theirs = nodes.replace(alice.organization_id, charlie.organization_id)
     assert (await charlie.get(f"{theirs}/deleted")).json() == {"nodes": []}
     stolen = await charlie.post(f"{theirs}/{node['node_id']}/restore", {})
     assert stolen.status == 404
-    await yard.later(days=6)
+    await fleet_harness.later(days=6)
     answer = await alice.post(f"{path}/restore", {})
     assert (answer.status, answer.json()["status"]) == (200, "stopped")
     assert (await alice.get(f"{nodes}/deleted")).json() == {"nodes": []}
-    await yard.later(days=9)
+    await fleet_harness.later(days=9)
     after = (await alice.get(path)).json()
     changed = {name for name in after if after[name] != before[name]}
     assert changed == {"status", "command_history"}
     assert (await alice.call("POST", f"{path}/start")).status == 200
-    await yard.work()
+    await fleet_harness.work()
     assert await status(alice, path) == "waiting_init"
 
 
 async def test_a_node_whose_name_is_taken_is_restored_under_another(
-    alice: Caller, nodes: str, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller,
+    nodes: str,
+    path: str,
+    node: dict[str, Any],
+    fleet_harness: FleetHarness,
 ) -> None:
     await alice.delete(path)
-    await yard.work()
+    await fleet_harness.work()
     assert (await alice.post(nodes, NEW_NODE)).status == 200
     code, message = refusal(await alice.post(f"{path}/restore", {}))
     assert (code, "restore this one under another name" in message) == (409, True)
@@ -162,18 +170,18 @@ async def test_a_node_whose_name_is_taken_is_restored_under_another(
 
 
 async def test_a_node_whose_data_is_being_destroyed_is_never_restored(
-    alice: Caller, path: str, yard: Yard
+    alice: Caller, path: str, fleet_harness: FleetHarness
 ) -> None:
     await alice.delete(path)
-    await yard.work()
+    await fleet_harness.work()
     node_id = path.rpartition("/")[2]
-    yard.runtime.cut_off(node_id)
+    fleet_harness.runtime.cut_off(node_id)
     with pytest.raises(NodeAway):
-        await yard.later(days=7)
-    yard.runtime.reconnect(node_id)
-    yard.now -= timedelta(days=1)  # another process's clock, which is slow
+        await fleet_harness.later(days=7)
+    fleet_harness.runtime.reconnect(node_id)
+    fleet_harness.now -= timedelta(days=1)  # another process's clock, which is slow
     assert (await alice.post(f"{path}/restore", {})).status == 404
-    await yard.later(days=1)
+    await fleet_harness.later(days=1)
     assert (await alice.post(f"{path}/restore", {})).status == 404
 
 
@@ -204,7 +212,7 @@ async def test_an_address_that_may_not_be_called_is_refused_where_it_is_set(
 
 
 async def test_settings_change_one_by_one_and_restart_where_they_must(
-    alice: Caller, path: str, yard: Yard
+    alice: Caller, path: str, fleet_harness: FleetHarness
 ) -> None:
     answer = await alice.post(f"{path}/settings", {"rest": False})
     assert answer.json()["settings"]["rest"] is False
@@ -213,7 +221,7 @@ async def test_settings_change_one_by_one_and_restart_where_they_must(
     assert answer.json()["settings"]["alias"] == "harbour dark"
     assert answer.json()["settings"]["rest"] is False
     assert answer.json()["status"] == "restarting"
-    await yard.work()
+    await fleet_harness.work()
     shown = (await alice.get(path)).json()
     assert (await alice.post(f"{path}/settings", shown["settings"])).status == 200
     assert await status(alice, path) == "waiting_init", "nothing was changed"

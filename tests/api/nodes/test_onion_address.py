@@ -6,24 +6,28 @@ import pytest
 
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import NEW_NODE
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 
 @pytest.fixture
-async def yard(yard: Yard) -> Yard:
+async def fleet_harness(fleet_harness: FleetHarness) -> FleetHarness:
     """One whose platform has peer ports, and a Tor."""
-    yard.offer_peer_ports("21000-21001")
-    yard.offer_onions()
-    return yard
+    fleet_harness.offer_peer_ports("21000-21001")
+    fleet_harness.offer_onions()
+    return fleet_harness
 
 
 async def test_it_is_in_list_item_single_and_connect(
-    alice: Caller, nodes: str, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller,
+    nodes: str,
+    path: str,
+    node: dict[str, Any],
+    fleet_harness: FleetHarness,
 ) -> None:
     (item,) = (await alice.get(nodes)).json()["nodes"]
     shown = (await alice.get(path)).json()
     way = (await alice.get(f"{path}/connect")).json()
-    address = f"{(await yard.node(node['node_id'])).onion}:9735"
+    address = f"{(await fleet_harness.node(node['node_id'])).onion}:9735"
     assert len(address) == 67
     assert {each["onion_address"] for each in (item, shown, way)} == {address}
 

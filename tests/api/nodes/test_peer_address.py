@@ -6,14 +6,14 @@ import pytest
 
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import NEW_NODE, refusal
-from tests.services.yard import SETTINGS, Yard
+from tests.services.fleet_harness import SETTINGS, FleetHarness
 
 
 @pytest.fixture
-async def yard(yard: Yard) -> Yard:
+async def fleet_harness(fleet_harness: FleetHarness) -> FleetHarness:
     """One whose platform has one peer port."""
-    yard.offer_peer_ports("21000", host="2001:db8::1")
-    return yard
+    fleet_harness.offer_peer_ports("21000", host="2001:db8::1")
+    return fleet_harness
 
 
 async def test_it_is_in_list_item_single_and_connect(
@@ -28,10 +28,10 @@ async def test_it_is_in_list_item_single_and_connect(
 
 
 async def test_connecting_tells_the_public_key_once_it_is_known(
-    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
     assert (await alice.get(f"{path}/connect")).json()["public_key"] == ""
-    async with yard.fleet.database.transaction() as tx:
+    async with fleet_harness.fleet.database.transaction() as tx:
         await tx.node_keys.keep(node["node_id"], "02" + "ab" * 32)
     way = (await alice.get(f"{path}/connect")).json()
     assert way["public_key"] == "02" + "ab" * 32

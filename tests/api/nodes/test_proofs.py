@@ -11,7 +11,7 @@ from leyden.storage.database import Database
 from leyden.values import replace
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import refusal
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 SIGNATURE = "y" * 104
 
@@ -22,17 +22,17 @@ async def shown(alice: Caller, path: str) -> dict[str, Any]:
     return dict(answer.json())
 
 
-async def copied(db: Database, yard: Yard, *, ok: bool = True) -> None:
-    done = BackupResult(kind="channels", ok=ok, at=yard.now, took_ms=1)
+async def copied(db: Database, fleet_harness: FleetHarness, *, ok: bool = True) -> None:
+    done = BackupResult(kind="channels", ok=ok, at=fleet_harness.now, took_ms=1)
     async with db.transaction() as tx:
         await tx.backup_results.keep(done)
 
 
 async def test_a_drill_is_kept_in_words_that_the_node_signed(
-    alice: Caller, path: str, node: dict[str, Any], yard: Yard
+    alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
 ) -> None:
     assert (await shown(alice, path))["drill"] is None
-    body = {"time": to_iso(yard.now), "signature": SIGNATURE}
+    body = {"time": to_iso(fleet_harness.now), "signature": SIGNATURE}
     kept = (await alice.post(f"{path}/drill", body)).json()
     words = f"The backups of node {node['node_id']} were opened at {body['time']}."
     assert kept == {**body, "message": words}
@@ -40,36 +40,46 @@ async def test_a_drill_is_kept_in_words_that_the_node_signed(
 
 
 async def test_it_is_due_after_ninety_days(
-    alice: Caller, path: str, node: dict[str, Any], yard: Yard, db: Database
+    alice: Caller,
+    path: str,
+    node: dict[str, Any],
+    fleet_harness: FleetHarness,
+    db: Database,
 ) -> None:
     assert not (await shown(alice, path))["drill_is_due"]  # it has no wallet yet
     async with db.transaction() as tx:
         before = await tx.nodes.lock(node["node_id"])
         await tx.nodes.save(before, replace(before, has_wallet=True))
     assert (await shown(alice, path))["drill_is_due"]
-    at = to_iso(yard.now - timedelta(days=89))
+    at = to_iso(fleet_harness.now - timedelta(days=89))
     await alice.post(f"{path}/drill", {"time": at, "signature": SIGNATURE})
     assert not (await shown(alice, path))["drill_is_due"]
-    at = to_iso(yard.now - timedelta(days=91))
+    at = to_iso(fleet_harness.now - timedelta(days=91))
     await alice.post(f"{path}/drill", {"time": at, "signature": SIGNATURE})
     assert (await shown(alice, path))["drill_is_due"]
 
 
 async def test_whether_a_channel_backup_has_left_is_shown_and_asked(
-    alice: Caller, path: str, node: dict[str, Any], yard: Yard, db: Database
+    alice: Caller,
+    path: str,
+    node: dict[str, Any],
+    fleet_harness: FleetHarness,
+    db: Database,
 ) -> None:
     here = node["node_id"]
     assert (await shown(alice, path))["channels_created"] is None
     async with db.transaction() as tx:
-        await tx.backups.add_channels(here, b"a channel", b"digest", now=yard.now)
+        await tx.backups.add_channels(
+            here, b"a channel", b"digest", now=fleet_harness.now
+        )
     assert (await shown(alice, path))["channels_left"] is None  # there is no store
-    await copied(db, yard, ok=False)
+    await copied(db, fleet_harness, ok=False)
     assert (await shown(alice, path))["channels_left"] is False
-    await copied(db, yard)
+    await copied(db, fleet_harness)
     found = await shown(alice, path)
     assert (found["channels_left"], found["channels_created"]) == (
         True,
-        to_iso(yard.now),
+        to_iso(fleet_harness.now),
     )
 
 

@@ -6,11 +6,15 @@ from leyden.domain.observations import State
 from leyden.services.platform import Platform
 from leyden.storage.receivers import webhook_secret_purpose
 from tests.api.conftest import Caller
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 
 async def test_whatever_changes_is_seen_by_the_next_who_asks(
-    alice: Caller, nodes: str, path: str, yard: Yard, platform: Platform
+    alice: Caller,
+    nodes: str,
+    path: str,
+    fleet_harness: FleetHarness,
+    platform: Platform,
 ) -> None:
     async def shown() -> dict[str, Any]:
         whole: dict[str, Any] = (await alice.get(path)).json()
@@ -23,8 +27,8 @@ async def test_whatever_changes_is_seen_by_the_next_who_asks(
     before = await shown()
     assert before["status"] == "waiting_init"
 
-    yard.runtime.say(before["node_id"], State.SERVER_ACTIVE)
-    await yard.settled()
+    fleet_harness.runtime.say(before["node_id"], State.SERVER_ACTIVE)
+    await fleet_harness.settled()
     assert (await shown())["status"] == "running"
 
     await alice.post(f"{path}/settings", {"alias": "other light"})

@@ -16,7 +16,7 @@ from tests.api.conftest import Caller
 from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE, refusal, sha256_of
 from tests.ciphertext.test_recognition import COSTLY
 from tests.loop_time import most_s
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 WORST = COSTLY["base85 in base85 in base85"][:MACAROON_LIMIT]
 
@@ -27,11 +27,11 @@ def uploads_per_minute() -> int:
 
 
 @pytest.fixture
-def yard(yard: Yard, uploads_per_minute: int) -> Yard:
+def fleet_harness(fleet_harness: FleetHarness, uploads_per_minute: int) -> FleetHarness:
     """One whose customers may upload so many things a minute."""
     uploads = Uploads(uploads_per_minute, now_s=lambda: 0.0)
-    yard.fleet = replace(yard.fleet, uploads=uploads)
-    return yard
+    fleet_harness.fleet = replace(fleet_harness.fleet, uploads=uploads)
+    return fleet_harness
 
 
 async def test_uploads_have_a_rate_of_their_own(alice: Caller, path: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 from leyden.gateway.routes import Listener
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import refusal
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 
 async def test_it_answers_the_resulting_list_in_canonical_form(
@@ -23,13 +23,15 @@ async def test_it_answers_the_resulting_list_in_canonical_form(
 
 
 async def test_empty_is_nobody_and_everyone_is_spelled_out(
-    alice: Caller, path: str, yard: Yard
+    alice: Caller, path: str, fleet_harness: FleetHarness
 ) -> None:
     name = (await alice.get(path)).json()["api_endpoint"]
     for whitelist in ([], ["0.0.0.0/0", "::/0"]):
         await alice.post(f"{path}/whitelist", {"whitelist": whitelist})
-        await yard.work()
-        assert (yard.gateway.resolve(name, Listener.REST) is None) == (whitelist == [])
+        await fleet_harness.work()
+        assert (fleet_harness.gateway.resolve(name, Listener.REST) is None) == (
+            whitelist == []
+        )
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from tests.api.nodes.conftest import (
     refusal,
     sha256_of,
 )
-from tests.services.yard import Yard
+from tests.services.fleet_harness import FleetHarness
 
 _ONE = "/organizations/{organization_id}/nodes/{node_id}"
 # Each endpoint, a body that it takes, and a field of a wrong type in it.
@@ -82,7 +82,10 @@ async def call(
 
 @pytest.fixture
 async def parameters(
-    alice: Caller, node: dict[str, Any], yard: Yard, operation: Operation
+    alice: Caller,
+    node: dict[str, Any],
+    fleet_harness: FleetHarness,
+    operation: Operation,
 ) -> dict[str, str]:
     """What stands in the path, and a node to which the endpoint can be applied."""
     found = {
@@ -93,10 +96,10 @@ async def parameters(
     path = _ONE.format(**found)
     if operation.path.endswith("/start"):
         assert (await alice.call("POST", f"{path}/stop")).status == 200
-        await yard.work()
+        await fleet_harness.work()
     if operation.path.endswith("/restore"):
         assert (await alice.delete(path)).status == 200
-        await yard.work()
+        await fleet_harness.work()
     if operation.name in {
         "backups_get_seed",
         "backups_get_macaroon",
@@ -105,7 +108,7 @@ async def parameters(
         await alice.post(f"{path}/seed", {"seed": CIPHERTEXT})
         await alice.post(f"{path}/macaroon", {"macaroon": CIPHERTEXT, "name": "read"})
     if operation.path.endswith("/backup"):
-        yard.homes.channel_backups[node["node_id"]] = b"encrypted by lnd"
+        fleet_harness.homes.channel_backups[node["node_id"]] = b"encrypted by lnd"
     return found
 
 

@@ -31,7 +31,7 @@ from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
 from leyden.sellers.base import Seller, WantedOpening
-from leyden.services.channels import promises
+from leyden.services.channels import reservations
 from leyden.services.channels.filling import fill
 from leyden.services.channels.holding import credit, hand_back, settle
 from leyden.services.channels.refunds import refund
@@ -82,7 +82,7 @@ class _Step:
     async def take(self) -> None:
         coins = await self._shop.database.reader.reserved_coins.of_order(self._order.id)
         self._coins = coins
-        wallet = await promises.look(self._shop)
+        wallet = await reservations.look(self._shop)
         self._seller_key = wallet.pubkey
         opening = await self._seller.find(self._order.id, coins)
         if opening.state is OpeningState.NONE:
@@ -147,7 +147,7 @@ class _Step:
                 await self._due.reschedule(tx, due=work.now)
                 return False
             asked = await tx.orders.asked_for(self._to.pubkey, but=order.id)
-            opened = await tx.orders.asked_since(work.now - promises.HOUR)
+            opened = await tx.orders.asked_since(work.now - reservations.HOUR)
             most = self._rules.seller_most_per_hour
             if asked or opened + order.quote.channel.capacity > most:
                 await self._due.reschedule(tx, due=work.now + self._rules.peer_every)

@@ -32,7 +32,7 @@ from leyden.values import Struct, replace
 SUFFIX = "FO"
 
 # Keeps in an order's transaction what its source promised.
-_Keep = Callable[[Stores, Order], Awaitable[None]]
+_Reserve = Callable[[Stores, Order], Awaitable[None]]
 
 # Asked again within this, the quote on record is as good as a new one.
 _FRESH = timedelta(minutes=1)
@@ -114,10 +114,10 @@ async def create(
         credit_used=cover.credit_used,
         charged=cover.charged,
     )
-    promise = await source.promise(organization_id, priced, now=now)
-    keep = partial(source.keep, promise=promise)
+    reservation = await source.prepare(organization_id, priced, now=now)
+    reserve = partial(source.reserve, reservation=reservation)
     if not order.to_be_paid:
-        return await _add(shop, order, cover, keep, actor=actor)
+        return await _add(shop, order, cover, reserve, actor=actor)
     await quotas.keep_place(
         shop.database,
         shop.rules.quotas,
@@ -128,7 +128,7 @@ async def create(
     )
     try:
         order = await with_request(shop, order)
-        return await _add(shop, order, cover, keep, actor=actor)
+        return await _add(shop, order, cover, reserve, actor=actor)
     except LeydenError:
         await quotas.leave_place(shop.database, order_id)
         raise
@@ -149,7 +149,7 @@ async def with_request(shop: Shop, order: Order) -> Order:
 
 
 async def _add(
-    shop: Shop, order: Order, cover: Cover, keep: _Keep, *, actor: str
+    shop: Shop, order: Order, cover: Cover, reserve: _Reserve, *, actor: str
 ) -> Order:
     """Store the order if cover and coins are still available; count it as unpaid."""
     now, organization_id = order.created, order.organization_id
@@ -160,7 +160,7 @@ async def _add(
         has_place = await tx.quotas.leave_place(order.id)
         if not await tx.orders.add(order):
             return _own(await tx.orders.get(order.id), organization_id)
-        await keep(tx, order)
+        await reserve(tx, order)
         if order.to_be_paid and not has_place:  # making the invoice took too long
             await quotas.check_unpaid(tx, shop.rules.quotas, organization_id, now=now)
         return await begin(tx, order)

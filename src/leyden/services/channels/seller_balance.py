@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
-from leyden.services.channels import promises
+from leyden.services.channels import reservations
 from leyden.services.channels.shop import Shop
 from leyden.values import Struct
 
@@ -38,7 +38,7 @@ class SellerBalance(Struct, frozen=True, kw_only=True):
 
 async def look(shop: Shop) -> SellerBalance:
     """Return the seller's balance; raise SellerAway without an answer."""
-    wallet = await promises.look(shop)
+    wallet = await reservations.look(shop)
     taken = await shop.database.reader.reserved_coins.all_()
     free = [each.sats for each in wallet.coins if each.outpoint not in taken]
     every = sum(each.sats for each in wallet.coins)
@@ -86,7 +86,7 @@ async def address(shop: Shop) -> str:
     """Return a new address of the seller's wallet, to fill it."""
     if shop.seller is None:
         raise SellerAway("this platform sells no direct channels")
-    await promises.look(shop)  # it is the right one
+    await reservations.look(shop)  # it is the right one
     return await shop.seller.address()
 
 

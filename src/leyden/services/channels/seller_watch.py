@@ -3,7 +3,7 @@
 import logging
 
 from leyden.errors import SellerAway
-from leyden.services.channels import funding_watch, lease_watch, promises
+from leyden.services.channels import funding_watch, lease_watch, reservations
 from leyden.services.channels.shop import Shop
 from leyden.services.shared.steps import ClaimedTask
 
@@ -26,7 +26,7 @@ async def look(shop: Shop) -> None:
     fundings = await reader.fundings.watched(most=1)
     if seller is None or not (fundings or await reader.leases.running(most=1)):
         return
-    wallet = await promises.look(shop)
+    wallet = await reservations.look(shop)
     try:
         await funding_watch.look(shop, seller, wallet)
     finally:  # an answer that is missing for the one is no reason to leave the other

@@ -1,4 +1,4 @@
-"""Where channels come from: each source prices them its own way, and promises them.
+"""Where channels come from: each source prices them, and reserves what they need.
 
 What follows once an order is paid is a task of each source's own, which
 `checkout.start_ticket` begins. An order is of the first source listed that sells its
@@ -16,8 +16,8 @@ from leyden.domain.orders import Order
 from leyden.domain.pricing import AuctionTerms, Channel, Quote
 from leyden.domain.sources import Source
 from leyden.errors import Malformed, MarketAway, SoldOut
-from leyden.services.channels import promises
-from leyden.services.channels.promises import Promise
+from leyden.services.channels import reservations
+from leyden.services.channels.reservations import Reservation
 from leyden.services.channels.shop import Shop
 from leyden.storage.stores import Stores
 from leyden.values import Struct
@@ -32,17 +32,19 @@ class ChannelSource(Protocol):
         """Return the channel's price; raise which field is impossible and why."""
         ...
 
-    async def promise(
+    async def prepare(
         self, organization_id: str, quote: Quote, *, now: datetime
-    ) -> Promise | None:
+    ) -> Reservation | None:
         """Check, before a payment is requested, that the channel can be had.
 
-        Raise SoldOut if it cannot. What is returned is kept with the order.
+        Raise SoldOut if it cannot. What is returned is reserved with the order.
         """
         ...
 
-    async def keep(self, tx: Stores, order: Order, *, promise: Promise | None) -> None:
-        """Keep the promise in the order's own transaction; raise if it is gone."""
+    async def reserve(
+        self, tx: Stores, order: Order, *, reservation: Reservation | None
+    ) -> None:
+        """Reserve it in the order's own transaction; raise if it is taken."""
         ...
 
 
@@ -56,13 +58,13 @@ class _Tickets:
         auction = await self._shop.market.terms()
         return pricing.quote(channel, self._shop.rules.terms, auction)
 
-    async def promise(
+    async def prepare(
         self,
         organization_id: str,  # noqa: ARG002
         quote: Quote,
         *,
         now: datetime,  # noqa: ARG002
-    ) -> Promise | None:
+    ) -> Reservation | None:
         """Raise SoldOut if nobody sells; accept the order if nobody answers."""
         try:
             await self._shop.market.ready(quote)
@@ -74,8 +76,10 @@ class _Tickets:
             )
         return None
 
-    async def keep(self, tx: Stores, order: Order, *, promise: Promise | None) -> None:
-        """Keep nothing: the auction sells to whoever comes."""
+    async def reserve(
+        self, tx: Stores, order: Order, *, reservation: Reservation | None
+    ) -> None:
+        """Reserve nothing: the auction sells to whoever comes."""
 
 
 class _Own:
@@ -87,15 +91,19 @@ class _Own:
     async def price(self, channel: Channel) -> Quote:
         return pricing.direct_quote(channel, self._shop.rules.terms)
 
-    async def promise(
+    async def prepare(
         self, organization_id: str, quote: Quote, *, now: datetime
-    ) -> Promise | None:
-        return await promises.find(self._shop, organization_id, quote, now=now)
+    ) -> Reservation | None:
+        return await reservations.prepare(self._shop, organization_id, quote, now=now)
 
-    async def keep(self, tx: Stores, order: Order, *, promise: Promise | None) -> None:
-        if promise is not None:
+    async def reserve(
+        self, tx: Stores, order: Order, *, reservation: Reservation | None
+    ) -> None:
+        if reservation is not None:
             whose, now = order.organization_id, order.created
-            await promises.keep(tx, self._shop, order, promise, whose=whose, now=now)
+            await reservations.reserve(
+                tx, self._shop, order, reservation, whose=whose, now=now
+            )
 
 
 _KINDS: Final[Mapping[Source, Callable[[Shop], ChannelSource]]] = {

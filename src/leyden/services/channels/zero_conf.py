@@ -10,7 +10,7 @@ from typing import Final
 from leyden.domain.nodes import Node
 from leyden.domain.openings import ZERO_CONF, SellerWallet, takes_zero_conf
 from leyden.errors import Malformed, Upgrading
-from leyden.services.channels import promises
+from leyden.services.channels import reservations
 from leyden.services.channels.shop import Shop
 
 # The first version that knows them: one before it opens them as ordinary channels.
@@ -31,7 +31,7 @@ async def check(shop: Shop, key: str, hosted: Node | None, *, announce: bool) ->
     """Raise Malformed if the node certainly gets no such channel."""
     if announce:
         raise Malformed("zero_conf: only for a private channel; leave announce out")
-    wallet = await promises.look(shop)
+    wallet = await reservations.look(shop)
     if ZERO_CONF not in wallet.features:
         raise Malformed("zero_conf: the seller opens no such channels; leave it out")
     if not await is_offered(shop, wallet):

@@ -109,7 +109,7 @@ WHERE status = 'creating'
 
 -- Direct channels.
 
--- name: promised_since
+-- name: capacity_ordered_since
 -- Capacity that was ordered since then, and not given up.
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
@@ -125,7 +125,7 @@ WHERE node_key IS NOT NULL
     AND paid_at > :since
     AND status IN ('submitted', 'filled');
 
--- name: promised_to
+-- name: capacity_ordered_to
 -- Capacity that a node has from us, or is to have.
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order

@@ -1,6 +1,6 @@
 """Limits of unpaid orders over LSPS1: they cost nobody anything but us.
 
-They are counted in the transaction that adds an order, while nobody else promises
+They are counted in the transaction that adds an order, while nobody else reserves
 coins, and before its invoice is made, so that a flood makes none.
 """
 

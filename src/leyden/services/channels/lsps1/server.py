@@ -20,7 +20,7 @@ from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel, Quote
 from leyden.domain.units import Sats
 from leyden.errors import Malformed, SellerAway, Stale, TooMany
-from leyden.services.channels import orders, promises, zero_conf
+from leyden.services.channels import orders, reservations, zero_conf
 from leyden.services.channels.destinations import refuse_own
 from leyden.services.channels.lsps1 import answers, limits
 from leyden.services.channels.lsps1.limits import Orderer
@@ -154,7 +154,7 @@ class Lsps1:
     async def _look(self) -> _Seen:
         now_s = time.monotonic()
         if self._seen is None or now_s - self._seen.at_s > _FRESH_S:
-            wallet = await promises.look(self._shop)
+            wallet = await reservations.look(self._shop)
             offered = await zero_conf.is_offered(self._shop, wallet)
             offer = offer_of(self._shop, zero_conf=offered)
             self._seen = _Seen(offer, wallet.uri, now_s)
@@ -174,8 +174,8 @@ class Lsps1:
         await limits.check_orders(
             reader, shop.rules, who, wanted.lsp_balance, counted=False
         )
-        promise = await promises.find(shop, "", priced, now=now)
-        await limits.check_coins(reader, rules, promise.coins)
+        reservation = await reservations.prepare(shop, "", priced, now=now)
+        await limits.check_coins(reader, rules, reservation.coins)
         order = Order(
             id=order_id,
             organization_id=organization_id,
@@ -195,7 +195,7 @@ class Lsps1:
         order = await orders.with_request(shop, order)
         async with transaction() as tx:
             await tx.orders.add(order)
-            await promises.keep(tx, shop, order, promise, whose="", now=now)
+            await reservations.reserve(tx, shop, order, reservation, whose="", now=now)
             await tx.lsps1_orders.add(kept)
             # The seller's row is locked by now: nobody counts at the same time.
             await limits.check_orders(

@@ -5,7 +5,7 @@ from typing import Any, Final
 from leyden.domain.openings import LSPS, SellerWallet
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
-from leyden.services.channels import promises, zero_conf
+from leyden.services.channels import reservations, zero_conf
 from leyden.services.channels.lsps1.server import find_organization, offer_of
 from leyden.services.channels.shop import Lsps1Settings, Shop
 from leyden.values import Struct
@@ -28,7 +28,7 @@ class Lsps1State(Struct, frozen=True, kw_only=True):
 
 async def look(shop: Shop, rules: Lsps1Settings) -> Lsps1State:
     """Return the state of the sale; raise SellerAway without the seller."""
-    wallet = await promises.look(shop)
+    wallet = await reservations.look(shop)
     reader = shop.database.reader
     missing = []
     organization_id = ""

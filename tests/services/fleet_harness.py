@@ -1,10 +1,10 @@
 """A fleet with fakes for everything outside, a real database, and a clock of its own.
 
-yard = Yard(...)
-node = await yard.create("harbour light")
-await yard.work()            # whatever is due, done
-yard.runtime.say(node.id, State.LOCKED)
-await yard.settled()         # and written down
+fleet_harness = FleetHarness(...)
+node = await fleet_harness.create("harbour light")
+await fleet_harness.work()            # whatever is due, done
+fleet_harness.runtime.say(node.id, State.LOCKED)
+await fleet_harness.settled()         # and written down
 """
 
 import asyncio
@@ -58,7 +58,7 @@ SETTINGS: dict[str, object] = {
 }
 
 
-class Yard:
+class FleetHarness:
     """Everything a test of nodes needs."""
 
     def __init__(self, db: Database, sealer: Sealer, authority: Authority) -> None:

@@ -1,7 +1,7 @@
-"""What the seller promises to an unpaid order: coins, within the operator's limits.
+"""Reservations: the seller's coins for an unpaid order, within the operator's limits.
 
 Each order gets coins of its own, and its channel is opened from these and no others.
-So two orders never promise one coin, and however often an opening is asked for, at
+So no coin is reserved for two orders, and however often an opening is asked for, at
 most one funding transaction of the order can confirm.
 """
 
@@ -27,14 +27,16 @@ _INPUT_VBYTES: Final = 68
 _SOLD_OUT_S: Final = 600
 
 
-class Promise(Struct, frozen=True, kw_only=True):
-    """Coins for an order, and whose they are."""
+class Reservation(Struct, frozen=True, kw_only=True):
+    """The coins for an order, and the seller that has them."""
 
     coins: tuple[Coin, ...]
     seller: KnownSeller
 
 
-async def find(shop: Shop, whose: str, quote: Quote, *, now: datetime) -> Promise:
+async def prepare(
+    shop: Shop, whose: str, quote: Quote, *, now: datetime
+) -> Reservation:
     """Choose coins for an order; raise SoldOut if there are none, or SellerAway.
 
     The limits are checked here too, so that no invoice is made in vain. One order of
@@ -47,7 +49,7 @@ async def find(shop: Shop, whose: str, quote: Quote, *, now: datetime) -> Promis
     coins = choose(wallet, reserved, quote)
     if not coins:
         raise SoldOut(retry_after_s=_SOLD_OUT_S)
-    return Promise(
+    return Reservation(
         coins=coins, seller=KnownSeller(pubkey=wallet.pubkey, uri=wallet.uri)
     )
 
@@ -102,8 +104,14 @@ def _needed(quote: Quote, inputs: int) -> int:
     return quote.channel.capacity + quote.highest_fee_sat_per_vb * size
 
 
-async def keep(
-    tx: Stores, shop: Shop, order: Order, promise: Promise, *, whose: str, now: datetime
+async def reserve(
+    tx: Stores,
+    shop: Shop,
+    order: Order,
+    reservation: Reservation,
+    *,
+    whose: str,
+    now: datetime,
 ) -> None:
     """Reserve the coins in the order's own transaction, if the limits allow it."""
     asked = _Asked(
@@ -113,13 +121,13 @@ async def keep(
         counted=True,
     )
     if (known := await tx.seller.find()) is None:
-        await tx.seller.add(promise.seller)
-    elif known != promise.seller:
-        await tx.seller.replace(promise.seller)
+        await tx.seller.add(reservation.seller)
+    elif known != reservation.seller:
+        await tx.seller.replace(reservation.seller)
     await tx.seller.lock()
     await _check_limits(tx, shop, asked, now=now)
-    if not await tx.reserved_coins.add(order.id, promise.coins):
-        raise Stale("a coin was promised to another order meanwhile")
+    if not await tx.reserved_coins.add(order.id, reservation.coins):
+        raise Stale("a coin was reserved for another order meanwhile")
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
@@ -138,10 +146,13 @@ async def _check_limits(
     if to is None:
         raise ValueError("an order with a ticket reserves no coins")
     more = 0 if asked.counted else asked.channel.capacity
-    in_an_hour = await rows.orders.promised_since(now - HOUR) + more
+    in_an_hour = await rows.orders.capacity_ordered_since(now - HOUR) + more
     if in_an_hour > rules.seller_most_per_hour:
         raise SoldOut(retry_after_s=_SOLD_OUT_S)
-    if await rows.orders.promised_to(to.pubkey) + more > rules.seller_most_per_peer:
+    if (
+        await rows.orders.capacity_ordered_to(to.pubkey) + more
+        > rules.seller_most_per_peer
+    ):
         raise Conflict(
             "node: has as much capacity from us as a node may have "
             f"({rules.seller_most_per_peer:,} sat, with this order)"
