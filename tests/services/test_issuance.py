@@ -31,7 +31,7 @@ from tests.services.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness
 API = "api.harbour.example"
 
 
-class StoredOrder:
+class IssuanceHarness:
     """A fleet, and an authority that its nodes' certificates are had from."""
 
     def __init__(self, fleet_harness: FleetHarness, folder: Path) -> None:
@@ -101,8 +101,8 @@ class StoredOrder:
 
 
 @pytest.fixture
-def stored_order(fleet_harness: FleetHarness, tmp_path: Path) -> StoredOrder:
-    return StoredOrder(fleet_harness, tmp_path / "issuer")
+def issuance_harness(fleet_harness: FleetHarness, tmp_path: Path) -> IssuanceHarness:
+    return IssuanceHarness(fleet_harness, tmp_path / "issuer")
 
 
 async def restarted(fleet_harness: FleetHarness, node: Node) -> None:
@@ -111,87 +111,87 @@ async def restarted(fleet_harness: FleetHarness, node: Node) -> None:
 
 
 async def test_a_node_begins_with_ours_and_has_theirs_after_a_restart(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.all_obtained()
-    assert stored_order.ours(stored_order.served(node))
+    await issuance_harness.all_obtained()
+    assert issuance_harness.ours(issuance_harness.served(node))
     await restarted(fleet_harness, node)
-    served = stored_order.served(node)
-    assert stored_order.theirs(served)
-    assert list(stored_order.issuer.orders.values()) == [node.api_endpoint]
+    served = issuance_harness.served(node)
+    assert issuance_harness.theirs(served)
+    assert list(issuance_harness.issuer.orders.values()) == [node.api_endpoint]
     # Another start finds nothing newer.
     await restarted(fleet_harness, node)
-    assert stored_order.served(node) == served
+    assert issuance_harness.served(node) == served
 
 
 async def test_the_next_is_ordered_after_two_thirds_and_served_at_the_next_start(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.all_obtained()
+    await issuance_harness.all_obtained()
     await restarted(fleet_harness, node)
-    first = stored_order.served(node)
-    assert await stored_order.obtain() == 0
-    left = await stored_order.due()
+    first = issuance_harness.served(node)
+    assert await issuance_harness.obtain() == 0
+    left = await issuance_harness.due()
     assert left is not None
     assert timedelta(days=59) < left < timedelta(days=61)
     fleet_harness.now += left
-    await stored_order.all_obtained()
-    assert stored_order.served(node) == first
+    await issuance_harness.all_obtained()
+    assert issuance_harness.served(node) == first
     await restarted(fleet_harness, node)
-    second = stored_order.served(node)
-    assert stored_order.theirs(second)
+    second = issuance_harness.served(node)
+    assert issuance_harness.theirs(second)
     assert second.key_pem != first.key_pem
     assert validity(second.chain_pem).until > validity(first.chain_pem).until
 
 
 async def test_one_that_has_ended_gives_way_to_ours(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.all_obtained()
+    await issuance_harness.all_obtained()
     await restarted(fleet_harness, node)
     fleet_harness.now += timedelta(days=91)
     await restarted(fleet_harness, node)
-    assert stored_order.ours(stored_order.served(node))
+    assert issuance_harness.ours(issuance_harness.served(node))
 
 
 async def test_a_start_waits_for_nobody(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
-    stored_order.issuer.away = True
-    await stored_order.look()
+    issuance_harness.issuer.away = True
+    await issuance_harness.look()
     node = await fleet_harness.running()
-    await stored_order.look()
+    await issuance_harness.look()
     with pytest.raises(AuthorityAway):
-        await stored_order.obtain()
+        await issuance_harness.obtain()
     await restarted(fleet_harness, node)
-    assert stored_order.ours(stored_order.served(node))
+    assert issuance_harness.ours(issuance_harness.served(node))
 
 
 async def test_whoever_died_goes_on_with_the_order_it_had(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
     await fleet_harness.running()
-    await stored_order.look()
-    await stored_order.obtain()
-    stored_order.issuer.away = True
+    await issuance_harness.look()
+    await issuance_harness.obtain()
+    issuance_harness.issuer.away = True
     fleet_harness.now += WAIT
     with pytest.raises(AuthorityAway):
-        await stored_order.obtain()
-    stored_order.issuer.away = False
+        await issuance_harness.obtain()
+    issuance_harness.issuer.away = False
     fleet_harness.now += CLAIM_FOR
-    await stored_order.all_obtained()
-    assert len(stored_order.issuer.orders) == 1
+    await issuance_harness.all_obtained()
+    assert len(issuance_harness.issuer.orders) == 1
 
 
 async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
-    stored_order: StoredOrder, fleet_harness: FleetHarness, db: Database
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness, db: Database
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.look()
-    await stored_order.obtain()
+    await issuance_harness.look()
+    await issuance_harness.obtain()
     fleet_harness.now += WAIT
     row = await db.reader.issued.find(node.api_endpoint)
     assert row is not None
@@ -201,29 +201,29 @@ async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
         )
     work = Work(db, claims[0])
     fleet_harness.now += CLAIM_FOR
-    other = await stored_order.obtain()  # somebody took over
+    other = await issuance_harness.obtain()  # somebody took over
     assert other == 1
     with pytest.raises(Stale):
-        await issuance.obtain(stored_order.issuance, work)
+        await issuance_harness.obtain(issuance_harness.issuance_harness, work)
     kept = await db.reader.issued.find(node.api_endpoint)
     assert kept is not None
     assert kept.key == row.order_key
-    assert len(stored_order.issuer.orders) == 1
+    assert len(issuance_harness.issuer.orders) == 1
 
 
 @pytest.mark.parametrize("answered", [True, False])
 async def test_after_a_refusal_it_is_left_in_peace_longer_each_time(
-    stored_order: StoredOrder, fleet_harness: FleetHarness, *, answered: bool
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness, *, answered: bool
 ) -> None:
     node = await fleet_harness.running()
-    stored_order.issuer.answered = answered
+    issuance_harness.issuer.answered = answered
     if answered:
-        stored_order.issuer.refused.add(node.api_endpoint)
-    await stored_order.look()
+        issuance_harness.issuer.refused.add(node.api_endpoint)
+    await issuance_harness.look()
     pauses: list[timedelta] = []
     while len(pauses) < 9:
-        await stored_order.obtain()
-        left = await stored_order.due()
+        await issuance_harness.obtain()
+        left = await issuance_harness.due()
         assert left is not None
         if left > WAIT:
             pauses.append(left)
@@ -231,9 +231,9 @@ async def test_after_a_refusal_it_is_left_in_peace_longer_each_time(
     minutes = [pause / timedelta(minutes=1) for pause in pauses]
     assert minutes == [10, 20, 40, 80, 160, 320, 640, 1280, 1440]
     # It begins anew with the first that goes well.
-    stored_order.issuer.answered = True
-    stored_order.issuer.refused.clear()
-    await stored_order.all_obtained()
+    issuance_harness.issuer.answered = True
+    issuance_harness.issuer.refused.clear()
+    await issuance_harness.all_obtained()
     row = await fleet_harness.fleet.database.reader.issued.find(node.api_endpoint)
     assert row is not None
     assert row.refusals == 0
@@ -241,46 +241,46 @@ async def test_after_a_refusal_it_is_left_in_peace_longer_each_time(
 
 @pytest.mark.parametrize("away", [True, False])
 async def test_who_says_when_to_come_back_is_believed(
-    stored_order: StoredOrder, fleet_harness: FleetHarness, *, away: bool
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness, *, away: bool
 ) -> None:
     node = await fleet_harness.running()
-    stored_order.issuer.away = away
-    stored_order.issuer.refused.add(node.api_endpoint)
-    stored_order.issuer.retry_after_s = 7_200
-    await stored_order.look()
-    await stored_order.obtain()
-    assert await stored_order.due() == timedelta(hours=2)
+    issuance_harness.issuer.away = away
+    issuance_harness.issuer.refused.add(node.api_endpoint)
+    issuance_harness.issuer.retry_after_s = 7_200
+    await issuance_harness.look()
+    await issuance_harness.obtain()
+    assert await issuance_harness.due() == timedelta(hours=2)
 
 
 async def test_a_chain_for_another_key_is_not_kept(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.look()
-    await stored_order.obtain()
+    await issuance_harness.look()
+    await issuance_harness.obtain()
     fleet_harness.now += WAIT
-    (url,) = stored_order.issuer.orders
-    stored_order.issuer.hand_out(
+    (url,) = issuance_harness.issuer.orders
+    issuance_harness.issuer.hand_out(
         url, fleet_harness.fleet.authority.issue(node.api_endpoint, now=NOW)
     )
-    await stored_order.obtain()
+    await issuance_harness.obtain()
     row = await fleet_harness.fleet.database.reader.issued.find(node.api_endpoint)
     assert row is not None
     assert (row.chain, row.order_url, row.refusals) == (None, "", 1)
 
 
 async def test_a_chain_is_read_beside_the_event_loop(
-    stored_order: StoredOrder, fleet_harness: FleetHarness, tmp_path: Path
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness, tmp_path: Path
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.look()
-    await stored_order.obtain()
+    await issuance_harness.look()
+    await issuance_harness.obtain()
     fleet_harness.now += WAIT
     release = tmp_path / "release"
     wait = partial(work.until_exists, str(release))
     busy = [UPLOADS.run(owner, wait) for owner in ("alice", "bob")]
     taken = asyncio.gather(*busy)
-    obtaining = asyncio.create_task(stored_order.obtain())
+    obtaining = asyncio.create_task(issuance_harness.obtain())
     try:
         done, _ = await asyncio.wait({obtaining}, timeout=0.2)
         assert not done, "it waits for a helper, while this loop goes on"
@@ -293,117 +293,121 @@ async def test_a_chain_is_read_beside_the_event_loop(
 
 
 async def test_a_certificate_that_was_handed_in_is_left_alone(
-    stored_order: StoredOrder, fleet_harness: FleetHarness, tmp_path: Path
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness, tmp_path: Path
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.all_obtained()
+    await issuance_harness.all_obtained()
     handed_in = open_or_create(tmp_path / "theirs", now=fleet_harness.now).issue(
         node.api_endpoint, now=fleet_harness.now
     )
     await renew(fleet_harness, node, handed_in)
     await fleet_harness.work()
-    assert stored_order.served(node) == handed_in
-    await stored_order.look()
-    assert await stored_order.obtain() == 0
+    assert issuance_harness.served(node) == handed_in
+    await issuance_harness.look()
+    assert await issuance_harness.obtain() == 0
     fleet_harness.now += timedelta(days=80)
-    await stored_order.obtain()
+    await issuance_harness.obtain()
     await restarted(fleet_harness, node)
-    assert stored_order.served(node) == handed_in
+    assert issuance_harness.served(node) == handed_in
     # Until its owner asks for ours again.
     await renew(fleet_harness, node)
     await fleet_harness.work()
-    assert stored_order.ours(stored_order.served(node))
-    await stored_order.all_obtained()
+    assert issuance_harness.ours(issuance_harness.served(node))
+    await issuance_harness.all_obtained()
     await restarted(fleet_harness, node)
-    assert stored_order.theirs(stored_order.served(node))
+    assert issuance_harness.theirs(issuance_harness.served(node))
 
 
 async def test_who_asks_for_a_new_one_is_given_theirs(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.all_obtained()
+    await issuance_harness.all_obtained()
     await renew(fleet_harness, node)
     chain = await views.certificate(fleet_harness.fleet, HARBOUR, node.id)
     await fleet_harness.work()
-    assert stored_order.theirs(stored_order.served(node))
-    assert chain.startswith(stored_order.served(node).chain_pem)
+    assert issuance_harness.theirs(issuance_harness.served(node))
+    assert chain.startswith(issuance_harness.served(node).chain_pem)
 
 
 async def test_what_is_given_to_trust_outlasts_the_change(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
     node = await fleet_harness.running()
     ours, theirs = (
         fleet_harness.fleet.authority.root_pem,
-        stored_order.issuer.authority.root_pem,
+        issuance_harness.issuer.authority.root_pem,
     )
     first = await views.certificate(fleet_harness.fleet, HARBOUR, node.id)
-    assert first == stored_order.served(node).chain_pem + ours
-    await stored_order.all_obtained()
+    assert first == issuance_harness.served(node).chain_pem + ours
+    await issuance_harness.all_obtained()
     second = await views.certificate(fleet_harness.fleet, HARBOUR, node.id)
-    assert second == stored_order.served(node).chain_pem + ours + theirs
+    assert second == issuance_harness.served(node).chain_pem + ours + theirs
     await restarted(fleet_harness, node)
     third = await views.certificate(fleet_harness.fleet, HARBOUR, node.id)
-    assert third == stored_order.served(node).chain_pem + theirs + ours
+    assert third == issuance_harness.served(node).chain_pem + theirs + ours
 
 
 async def test_nothing_is_asked_for_a_node_that_is_gone(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.all_obtained()
+    await issuance_harness.all_obtained()
     await fleet_harness.ask(await fleet_harness.node(node.id), Action.DELETE)
     await fleet_harness.work()
-    await stored_order.look()
+    await issuance_harness.look()
     fleet_harness.now += timedelta(days=8)
     await fleet_harness.work()
     assert (
         await fleet_harness.fleet.database.reader.issued.find(node.api_endpoint) is None
     )
     fleet_harness.now += timedelta(days=60)
-    assert await stored_order.obtain() == 1
-    assert await stored_order.due() is None
-    assert len(stored_order.issuer.orders) == 1
+    assert await issuance_harness.obtain() == 1
+    assert await issuance_harness.due() is None
+    assert len(issuance_harness.issuer.orders) == 1
 
 
 async def test_a_node_deleted_while_its_order_is_open_is_let_go(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.look()
-    await stored_order.obtain()
+    await issuance_harness.look()
+    await issuance_harness.obtain()
     await fleet_harness.ask(await fleet_harness.node(node.id), Action.DELETE)
     fleet_harness.now += WAIT
-    assert await stored_order.obtain() == 1
+    assert await issuance_harness.obtain() == 1
     assert (
         await fleet_harness.fleet.database.reader.issued.find(node.api_endpoint) is None
     )
 
 
 async def test_the_api_has_a_name_of_its_own(
-    stored_order: StoredOrder, fleet_harness: FleetHarness
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
-    stored_order.issuance = replace(stored_order.issuance, own_name=API, fleet=None)
-    await stored_order.all_obtained()
+    issuance_harness.issuance_harness = replace(
+        issuance_harness.issuance_harness, own_name=API, fleet=None
+    )
+    await issuance_harness.all_obtained()
     reader, sealer = fleet_harness.fleet.database.reader, fleet_harness.fleet.sealer
-    tls = await issuance.newest(sealer, reader, API, now=fleet_harness.now)
+    tls = await issuance_harness.newest(sealer, reader, API, now=fleet_harness.now)
     assert tls is not None
-    assert stored_order.theirs(tls)
+    assert issuance_harness.theirs(tls)
     ended = fleet_harness.now + timedelta(days=91)
-    assert await issuance.newest(sealer, reader, API, now=ended) is None
+    assert await issuance_harness.newest(sealer, reader, API, now=ended) is None
     # Another name by now: the old one is let go.
-    stored_order.issuance = replace(stored_order.issuance, own_name="")
+    issuance_harness.issuance_harness = replace(
+        issuance_harness.issuance_harness, own_name=""
+    )
     fleet_harness.now += timedelta(days=60)
-    await stored_order.obtain()
+    await issuance_harness.obtain()
     assert await reader.issued.find(API) is None
 
 
 async def test_one_account_for_every_process(db: Database, sealer: Sealer) -> None:
     directory = "https://authority.test/dir"
-    key = await issuance.account_key(db, sealer, directory)
-    assert await issuance.account_key(db, sealer, directory) == key
-    assert await issuance.account_key(db, sealer, directory + "2") != key
+    key = await issuance_harness.account_key(db, sealer, directory)
+    assert await issuance_harness.account_key(db, sealer, directory) == key
+    assert await issuance_harness.account_key(db, sealer, directory + "2") != key
     kept = await db.reader.issued.account(directory)
     assert kept is not None
     assert key not in kept
@@ -411,11 +415,11 @@ async def test_one_account_for_every_process(db: Database, sealer: Sealer) -> No
 
 
 async def test_nothing_is_written_beside_another_order(
-    stored_order: StoredOrder, fleet_harness: FleetHarness, db: Database
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness, db: Database
 ) -> None:
     """As by somebody who slept while another took over, and gave up, and began anew."""
     node = await fleet_harness.running()
-    await stored_order.look()
+    await issuance_harness.look()
     name, one, other = node.api_endpoint, "https://a.test/1", "https://a.test/2"
     async with db.transaction() as tx:
         await tx.issued.set_order(name, other, key=b"sealed")
@@ -434,14 +438,14 @@ async def test_nothing_is_written_beside_another_order(
 
 
 async def test_keys_are_kept_sealed(
-    stored_order: StoredOrder, fleet_harness: FleetHarness, db: Database
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness, db: Database
 ) -> None:
     node = await fleet_harness.running()
-    await stored_order.look()
-    await stored_order.obtain()
+    await issuance_harness.look()
+    await issuance_harness.obtain()
     begun = await db.reader.issued.find(node.api_endpoint)
     fleet_harness.now += WAIT
-    await stored_order.obtain()
+    await issuance_harness.obtain()
     done = await db.reader.issued.find(node.api_endpoint)
     assert begun is not None
     assert begun.order_key is not None
@@ -450,7 +454,7 @@ async def test_keys_are_kept_sealed(
     assert done.key == begun.order_key
     stranger = Sealer(Keyring.new())
     with pytest.raises(SetupError):
-        await issuance.newest(
+        await issuance_harness.newest(
             stranger, db.reader, node.api_endpoint, now=fleet_harness.now
         )
 
