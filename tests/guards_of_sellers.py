@@ -166,8 +166,7 @@ GUARDS = (
     Guard(
         "no node gets more than it may",
         _RESERVATIONS,
-        "if await rows.orders.capacity_ordered_to(to.pubkey) + more > "
-        "rules.seller_most_per_peer:",
+        "if for_the_node > rules.seller_most_per_peer:",
         "if False:",
         _TESTS,
     ),

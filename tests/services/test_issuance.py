@@ -204,7 +204,7 @@ async def test_an_answer_that_was_lost_is_fetched_with_the_same_key(
     other = await issuance_harness.obtain()  # somebody took over
     assert other == 1
     with pytest.raises(Stale):
-        await issuance_harness.obtain(issuance_harness.issuance_harness, work)
+        await issuance.obtain(issuance_harness.issuance, work)
     kept = await db.reader.issued.find(node.api_endpoint)
     assert kept is not None
     assert kept.key == row.order_key
@@ -384,20 +384,18 @@ async def test_a_node_deleted_while_its_order_is_open_is_let_go(
 async def test_the_api_has_a_name_of_its_own(
     issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
-    issuance_harness.issuance_harness = replace(
-        issuance_harness.issuance_harness, own_name=API, fleet=None
+    issuance_harness.issuance = replace(
+        issuance_harness.issuance, own_name=API, fleet=None
     )
     await issuance_harness.all_obtained()
     reader, sealer = fleet_harness.fleet.database.reader, fleet_harness.fleet.sealer
-    tls = await issuance_harness.newest(sealer, reader, API, now=fleet_harness.now)
+    tls = await issuance.newest(sealer, reader, API, now=fleet_harness.now)
     assert tls is not None
     assert issuance_harness.theirs(tls)
     ended = fleet_harness.now + timedelta(days=91)
-    assert await issuance_harness.newest(sealer, reader, API, now=ended) is None
+    assert await issuance.newest(sealer, reader, API, now=ended) is None
     # Another name by now: the old one is let go.
-    issuance_harness.issuance_harness = replace(
-        issuance_harness.issuance_harness, own_name=""
-    )
+    issuance_harness.issuance = replace(issuance_harness.issuance, own_name="")
     fleet_harness.now += timedelta(days=60)
     await issuance_harness.obtain()
     assert await reader.issued.find(API) is None
@@ -405,9 +403,9 @@ async def test_the_api_has_a_name_of_its_own(
 
 async def test_one_account_for_every_process(db: Database, sealer: Sealer) -> None:
     directory = "https://authority.test/dir"
-    key = await issuance_harness.account_key(db, sealer, directory)
-    assert await issuance_harness.account_key(db, sealer, directory) == key
-    assert await issuance_harness.account_key(db, sealer, directory + "2") != key
+    key = await issuance.account_key(db, sealer, directory)
+    assert await issuance.account_key(db, sealer, directory) == key
+    assert await issuance.account_key(db, sealer, directory + "2") != key
     kept = await db.reader.issued.account(directory)
     assert kept is not None
     assert key not in kept
@@ -454,7 +452,7 @@ async def test_keys_are_kept_sealed(
     assert done.key == begun.order_key
     stranger = Sealer(Keyring.new())
     with pytest.raises(SetupError):
-        await issuance_harness.newest(
+        await issuance.newest(
             stranger, db.reader, node.api_endpoint, now=fleet_harness.now
         )
 

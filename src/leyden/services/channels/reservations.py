@@ -149,10 +149,8 @@ async def _check_limits(
     in_an_hour = await rows.orders.capacity_ordered_since(now - HOUR) + more
     if in_an_hour > rules.seller_most_per_hour:
         raise SoldOut(retry_after_s=_SOLD_OUT_S)
-    if (
-        await rows.orders.capacity_ordered_to(to.pubkey) + more
-        > rules.seller_most_per_peer
-    ):
+    for_the_node = await rows.orders.capacity_ordered_to(to.pubkey) + more
+    if for_the_node > rules.seller_most_per_peer:
         raise Conflict(
             "node: has as much capacity from us as a node may have "
             f"({rules.seller_most_per_peer:,} sat, with this order)"
