@@ -72,6 +72,8 @@ def plan(
             f"--service-account-private-key-file={credentials.accounts}",
             f"--root-ca-file={credentials.authority.certificate}",
             "--use-service-account-credentials=true",
+            # Else it makes a folder below /usr/libexec.
+            f"--flex-volume-plugin-dir={places.control_plane / 'volume-plugins'}",
             "--leader-elect=false",
             "--secure-port=0",
             *_pace(cluster),
