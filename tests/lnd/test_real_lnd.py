@@ -69,6 +69,20 @@ def version(request: pytest.FixtureRequest) -> Version:
     return chosen
 
 
+@pytest.fixture(
+    params=[
+        each if each == OFFERED.default else pytest.param(each, marks=pytest.mark.long)
+        for each in OFFERED.versions
+    ],
+    ids=str,
+)
+def a_version(request: pytest.FixtureRequest) -> Version:
+    """The default version; in the long run each one, in tests that take seconds."""
+    chosen: Version = request.param
+    lnd_of(chosen)
+    return chosen
+
+
 def a_node(**more: object) -> NodeSettings:
     return node_settings.parse(
         {
@@ -341,11 +355,11 @@ def open_wallet(lnd: Running) -> str:
 
 
 def test_lnd_reads_from_the_file_what_we_meant(
-    version: Version, tmp_path: Path
+    a_version: Version, tmp_path: Path
 ) -> None:
     """Asked itself, with its wallet open, it names the value of every option."""
     settings = a_node(**EVERYTHING)
-    with running(tmp_path / "7", settings, version) as lnd:
+    with running(tmp_path / "7", settings, a_version) as lnd:
         macaroon = open_wallet(lnd)
         lnd.wait_for("RPC_ACTIVE", "SERVER_ACTIVE")
         answer = lnd.call("/v1/getdebuginfo", macaroon=macaroon)
@@ -363,14 +377,14 @@ def test_lnd_reads_from_the_file_what_we_meant(
 
 
 def test_lnd_announces_an_onion_address_and_needs_no_tor(
-    version: Version, tmp_path: Path
+    a_version: Version, tmp_path: Path
 ) -> None:
     onion, public = f"{host_of(bytes(32))}:9735", "198.51.100.7:21000"
     listen = (f"127.0.0.1:{free_port()}",)
     announced = (public, onion)
     settings = a_node()
     with running(
-        tmp_path / "7", settings, version, peer_listen=listen, announced=announced
+        tmp_path / "7", settings, a_version, peer_listen=listen, announced=announced
     ) as lnd:
         macaroon = open_wallet(lnd)
         lnd.wait_for("RPC_ACTIVE", "SERVER_ACTIVE")
@@ -401,14 +415,14 @@ def test_lnd_writes_its_log_in_the_form_we_read_and_nothing_beside_it(
 
 
 def test_an_unlock_that_leaves_macaroons_is_swept(
-    version: Version, tmp_path: Path
+    a_version: Version, tmp_path: Path
 ) -> None:
     home = tmp_path / "7"
-    with running(home, a_node(), version) as lnd:
+    with running(home, a_node(), a_version) as lnd:
         open_wallet(lnd)
         lnd.wait_for("RPC_ACTIVE", "SERVER_ACTIVE")
         assert sweep(home) == ()  # made without leaving any
-    with running(home, a_node(), version) as lnd:
+    with running(home, a_node(), a_version) as lnd:
         lnd.wait_for("LOCKED")
         password = base64.b64encode(b"correct horse").decode()
         lnd.call("/v1/unlockwallet", {"wallet_password": password})

@@ -23,6 +23,7 @@ MISSING = "no Chromium here; on Debian: apt-get install chromium"
 _AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 _GRAVE = ("serious", "critical")
 _HEAVIEST = 150 * 1024  # of a page with all that it loads, as it is sent
+WIDE: ViewportSize = {"width": 1280, "height": 800}
 NARROW: ViewportSize = {"width": 360, "height": 780}  # the narrowest that is common
 
 

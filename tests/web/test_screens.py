@@ -24,7 +24,7 @@ from tests.web.conftest import PASSWORD
 from tests.web.keyboard import faults_by_keyboard
 from tests.web.mailroom import SENDS_EMAILS
 from tests.web.rooms import ROOMS, addresses
-from tests.web.screen import CHROMIUM, MISSING, NARROW, Screen, chromium, served
+from tests.web.screen import CHROMIUM, MISSING, NARROW, WIDE, Screen, chromium, served
 from tests.web.test_channels import ONCE, ordered
 from tests.web.test_nodes import made
 from tests.web.test_team import user_id
@@ -144,12 +144,14 @@ async def linked(platform: Platform, user_id: str) -> str:
 Scheme = Literal["light", "dark"]
 
 
-@pytest.mark.parametrize("half", [0, 1])  # so that none takes minutes
+# Each page is seen one way or the other; in the long run both ways.
 @pytest.mark.parametrize(
-    ("scheme", "size"),
+    ("scheme", "size", "half"),
     [
-        ("light", {"width": 1280, "height": 800}),
-        ("dark", NARROW),
+        ("light", WIDE, 0),
+        ("dark", NARROW, 1),
+        pytest.param("light", WIDE, 1, marks=pytest.mark.long),
+        pytest.param("dark", NARROW, 0, marks=pytest.mark.long),
     ],
 )
 async def test_every_page_is_clean_and_open_to_everyone(

@@ -11,7 +11,7 @@ from leyden.web.wallet import PAGES
 from tests.services.fleet_harness import FleetHarness
 from tests.web.keyboard import faults_by_keyboard
 from tests.web.rooms import WALLET, addresses
-from tests.web.screen import CHROMIUM, MISSING, NARROW, Screen, chromium, served
+from tests.web.screen import CHROMIUM, MISSING, NARROW, WIDE, Screen, chromium, served
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 from tests.web.wallet.sealing import seal_jwe
@@ -24,7 +24,7 @@ UNCOVER = "for (const e of document.querySelectorAll('#wallet [hidden]')) e.hidd
 @pytest.mark.parametrize(
     ("scheme", "size"),
     [
-        ("light", {"width": 1280, "height": 800}),
+        ("light", WIDE),
         ("dark", NARROW),
     ],
 )
