@@ -45,7 +45,7 @@ from leyden.daemons.workshop import place
 from leyden.devcluster import images, namespaces
 from leyden.devcluster.places import Places
 from leyden.domain.versions import OFFERED
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 
@@ -277,7 +277,7 @@ async def measure(home: Path, pairs: int) -> int:
                 team = await accounts.create_organization(
                     platform, "Harbour", actor="bench"
                 )
-                _, key = await accounts.create_key(
+                _, key = await api_keys.create(
                     platform,
                     team.id,
                     name="all",

@@ -42,7 +42,7 @@ from leyden.services.channels import checkout
 from leyden.services.channels.shop import Shop
 from leyden.services.events.tails import Tails
 from leyden.services.nodes.changes import change
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database, open_database
@@ -170,7 +170,7 @@ async def served(database: Database) -> Platform:
 async def with_key(platform: Platform) -> tuple[str, str]:
     """Return an organization and its key."""
     team = await accounts.create_organization(platform, "Bench", actor="bench")
-    _, key = await accounts.create_key(
+    _, key = await api_keys.create(
         platform,
         team.id,
         name="bench",

@@ -46,7 +46,7 @@ from leyden.services.nodes import creation
 from leyden.services.nodes import fleet as fleet_rules
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.start_limits import StartLimit
-from leyden.services.people import accounts, sign_in
+from leyden.services.people import accounts, api_keys, sign_in
 from leyden.services.platform import Platform
 from leyden.services.shared.quotas import limits
 from leyden.settings import Settings
@@ -124,7 +124,7 @@ async def _prepare(folder: Path, nodes: int, own_orders: int) -> Customer:
             platform, "Harbour Light", actor="bench"
         )
         of = organization.id
-        _, key = await accounts.create_key(
+        _, key = await api_keys.create(
             platform,
             of,
             name="bench",

@@ -33,7 +33,7 @@ from leyden.runtimes.kubernetes.kinds import Pod, Thing
 from leyden.runtimes.kubernetes.template import Template
 from leyden.services.nodes import launch_specs
 from leyden.services.nodes.fleet import Fleet
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
@@ -203,7 +203,7 @@ def _volume(
 
 
 async def _key(platform: Platform, organization_id: str) -> str:
-    _, key = await accounts.create_key(
+    _, key = await api_keys.create(
         platform,
         organization_id,
         name="all",

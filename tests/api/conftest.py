@@ -13,7 +13,7 @@ from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.operations import Operation
 from leyden.services.events.tails import Tails
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -139,7 +139,7 @@ async def _team(platform: Platform, name: str) -> str:
 
 async def caller(api: Api, platform: Platform, organization_id: str) -> Caller:
     """Return a caller of that organization, with a key of its own."""
-    _, text = await accounts.create_key(
+    _, text = await api_keys.create(
         platform,
         organization_id,
         name="test",

@@ -12,7 +12,7 @@ import pytest
 
 from leyden.api.app import Api
 from leyden.domain.events import TYPES, Event, visible
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database, open_database
@@ -90,7 +90,7 @@ async def test_a_key_sees_what_its_scopes_are_about(
 ) -> None:
     await tell(platform.database, alice, *SCOPED.values(), "member.joined")
     for scope, kind in SCOPED.items():
-        _, text = await accounts.create_key(
+        _, text = await api_keys.create(
             platform,
             alice.organization_id,
             name=scope,
@@ -255,7 +255,7 @@ async def test_a_revoked_key_waits_no_longer(
     waiting = asyncio.create_task(bob.get(f"/events?after={start}&wait=60"))
     await _until(platform, 1)
     for key in await platform.database.reader.keys.list_(bob.organization_id):
-        await accounts.revoke_key(platform, bob.organization_id, key.id, actor="test")
+        await api_keys.revoke(platform, bob.organization_id, key.id, actor="test")
     async with asyncio.timeout(5):
         assert (await waiting).status in {200, 401}
     assert (await bob.get("/events")).status == 401
@@ -445,9 +445,7 @@ async def test_a_stream_ends_with_its_key(
         await stream.start()
         await _until(platform, 1)
         for key in await platform.database.reader.keys.list_(bob.organization_id):
-            await accounts.revoke_key(
-                platform, bob.organization_id, key.id, actor="test"
-            )
+            await api_keys.revoke(platform, bob.organization_id, key.id, actor="test")
         message: MutableMapping[str, Any] = {"more_body": True}
         async with asyncio.timeout(5):
             while message["more_body"]:

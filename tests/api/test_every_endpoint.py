@@ -13,7 +13,7 @@ from leyden.api.operations import Operation, Request
 from leyden.domain.accounts import Scope
 from leyden.domain.keys import write_key
 from leyden.errors import Stale
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from tests.api.conftest import Caller, caller
@@ -127,7 +127,7 @@ async def test_without_a_live_key_nothing_is_told(
     twice = await alice.get(lamps, x_service_auth=alice.key or "")
     assert (twice.status, twice.json()) == unauthorized
     [kept] = await platform.database.reader.keys.list_(alice.organization_id)
-    await accounts.revoke_key(platform, alice.organization_id, kept.id, actor="test")
+    await api_keys.revoke(platform, alice.organization_id, kept.id, actor="test")
     answer = await alice.get(lamps)
     assert (answer.status, answer.json()) == unauthorized
 
@@ -140,7 +140,7 @@ async def test_spaces_around_a_key_are_none_of_it(alice: Caller, lamps: str) -> 
 async def test_an_expired_key_opens_nothing(
     alice: Caller, platform: Platform, lamps: str
 ) -> None:
-    _, text = await accounts.create_key(
+    _, text = await api_keys.create(
         platform,
         alice.organization_id,
         name="short",
@@ -163,7 +163,7 @@ async def test_an_expired_key_opens_nothing(
 async def test_a_key_does_only_what_its_scope_says(
     alice: Caller, platform: Platform, lamps: str
 ) -> None:
-    _, text = await accounts.create_key(
+    _, text = await api_keys.create(
         platform,
         alice.organization_id,
         name="flow only",

@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from tests.api.conftest import Caller
 from tests.conftest import NOW
@@ -23,7 +23,7 @@ async def test_it_tells_whose_it_is(alice: Caller) -> None:
 
 @pytest.mark.parametrize("scope", ["node", "flow"])
 async def test_any_scope_will_do(alice: Caller, platform: Platform, scope: str) -> None:
-    _, text = await accounts.create_key(
+    _, text = await api_keys.create(
         platform,
         alice.organization_id,
         name="pier",
@@ -55,7 +55,7 @@ async def test_a_body_that_takes_its_time_outlives_no_key(
 ) -> None:
     (key,) = await platform.database.reader.keys.list_(alice.organization_id)
     alice.meanwhile = partial(
-        accounts.revoke_key, platform, alice.organization_id, key.id, actor="test"
+        api_keys.revoke, platform, alice.organization_id, key.id, actor="test"
     )
     refused = await alice.post("/flow/redeem", {"coupon": "x"})
     assert refused.status == 401

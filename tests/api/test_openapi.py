@@ -43,7 +43,7 @@ from leyden.services.channels import orders
 from leyden.services.channels.shop import Shop
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.events.tails import Tails
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database, open_database
@@ -145,7 +145,7 @@ async def furnish(
 ) -> tuple[str, str, str, str]:
     """Make a customer, with two nodes and an order."""
     made = await accounts.create_organization(platform, "Harbour", actor="test")
-    _, key = await accounts.create_key(
+    _, key = await api_keys.create(
         platform,
         made.id,
         name="test",

@@ -8,7 +8,7 @@ from leyden.api.app import Api
 from leyden.domain.accounts import Scope
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.events.tails import Tails
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -155,7 +155,7 @@ async def test_a_key_with_less_scope_has_less_to_do_with_it(
     api: Api, platform: Platform, alice: Caller
 ) -> None:
     made = (await alice.post("/subscriptions", NEW)).json()
-    _, text = await accounts.create_key(
+    _, text = await api_keys.create(
         platform,
         alice.organization_id,
         name="nodes",

@@ -11,7 +11,7 @@ from leyden.app.opening import opened
 from leyden.domain.keys import is_key
 from leyden.errors import Unauthorized
 from leyden.market.simulated import SimulatedMarket
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.people import sign_in as signing_in
 from tests.cli.conftest import Typed, told
 from tests.services.shop_harness import PRICE, ShopHarness
@@ -26,7 +26,7 @@ def migrated(typed: Typed) -> Typed:
 def authenticate(key: str) -> str:
     async def run() -> str:
         async with opened(settings.load(os.environ)) as platform:
-            who = await accounts.authenticate(platform, key, now=platform.clock())
+            who = await api_keys.authenticate(platform, key, now=platform.clock())
             return who.organization_id
 
     return asyncio.run(run())

@@ -34,7 +34,7 @@ from leyden.services.channels.payment_stream import listen
 from leyden.services.channels.shop import Shop, ShopSettings
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.events.tails import Tails
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import open_database
@@ -112,7 +112,7 @@ class Harbour:
 
     def new_key(self, *scopes: str, name: str = "pier") -> str:
         async def make() -> str:
-            _, text = await accounts.create_key(
+            _, text = await api_keys.create(
                 self.platform,
                 self.organization_id,
                 name=name,
@@ -170,7 +170,7 @@ class Harbour:
             self.platform, "Harbour", actor="test"
         )
         self.organization_id = made.id
-        _, self.key = await accounts.create_key(
+        _, self.key = await api_keys.create(
             self.platform,
             made.id,
             name="test",

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import Unauthorized
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.storage import schema
 from tests.crash import victim
 from tests.crash.conftest import EVERY_TASK, Said, places, run_victim, some_or_all
@@ -34,10 +34,10 @@ async def test_a_key_that_was_shown_opens(fresh: Iterator[str], every: int) -> N
     for url, said in kills("keys", fresh, every):
         platform = await victim.opened(url)
         for text in said.of("key"):
-            await accounts.authenticate(platform, text, now=platform.clock())
+            await api_keys.authenticate(platform, text, now=platform.clock())
             survived += 1
         with pytest.raises(Unauthorized):
-            await accounts.authenticate(platform, "leyden_", now=platform.clock())
+            await api_keys.authenticate(platform, "leyden_", now=platform.clock())
         await platform.database.close()
         after = run_victim("keys", url)
         assert not after.killed

@@ -11,7 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from leyden.domain.times import utc_now
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage import schema
@@ -48,7 +48,7 @@ async def make_keys(url: str) -> None:
     )
     say("organization", team.id)
     for number in range(KEYS):
-        _, text = await accounts.create_key(
+        _, text = await api_keys.create(
             platform,
             team.id,
             name=f"key {number}",

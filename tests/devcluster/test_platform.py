@@ -23,7 +23,7 @@ from leyden.errors import SetupError
 from leyden.gateway.local import LocalGateway
 from leyden.runtimes.kubernetes import manifests, permissions
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
@@ -229,7 +229,7 @@ async def running(given: Settings) -> AsyncIterator[Platform]:
 
 async def customer_of(platform: Platform) -> Customer:
     team = await accounts.create_organization(platform, "Harbour", actor="alice")
-    _, key = await accounts.create_key(
+    _, key = await api_keys.create(
         platform, team.id, name="all", scopes=["node"], expires=None, actor="alice"
     )
     return Customer(platform.settings, team.id, key)

@@ -7,7 +7,7 @@ import pytest
 from leyden.domain.accounts import Role
 from leyden.domain.times import to_iso
 from leyden.errors import Unauthorized
-from leyden.services.people import accounts, expiring_keys, sign_in
+from leyden.services.people import accounts, api_keys, expiring_keys, sign_in
 from leyden.services.people.expiring_keys import EXPIRING_KEYS
 from leyden.services.platform import Platform
 from leyden.settings import Settings
@@ -52,10 +52,10 @@ async def test_a_key_that_ends_soon_is_told_of_once(
         ("for a week", NOW + timedelta(days=7)),
         ("for ever", None),
     ):
-        keys[name], _ = await accounts.create_key(
+        keys[name], _ = await api_keys.create(
             platform, team, name=name, scopes=["node"], expires=expires, actor="op"
         )
-    await accounts.revoke_key(platform, team, keys["revoked"].id, actor="op")
+    await api_keys.revoke(platform, team, keys["revoked"].id, actor="op")
     before = len(await types_told(platform.database, team))
     await look(platform, at=NOW + timedelta(days=1))
     await look(platform, at=ends - timedelta(days=7, seconds=1))

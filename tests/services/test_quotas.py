@@ -19,7 +19,7 @@ from leyden.domain.quotas import MB, Limits, Quota
 from leyden.errors import LeydenError, OverQuota, Stale, Taken, TooMany, TreasuryAway
 from leyden.services.nodes import backups, resealing, restoring
 from leyden.services.nodes.resealing import Resealed
-from leyden.services.people import accounts, invitations, sign_in, team
+from leyden.services.people import accounts, api_keys, invitations, sign_in, team
 from leyden.services.platform import Platform
 from leyden.services.shared import quotas
 from leyden.settings import Settings
@@ -378,7 +378,7 @@ async def test_backups_of_channels_are_never_refused(
 
 async def test_fifty_keys_at_once(platform: Platform, harbour: str) -> None:
     async def make(_: int) -> None:
-        await accounts.create_key(
+        await api_keys.create(
             platform, harbour, name="k", scopes=["node"], expires=None, actor="test"
         )
 
@@ -393,10 +393,10 @@ async def test_keys_that_have_ended_are_not_kept_without_end(
 ) -> None:
     reader = platform.database.reader.keys
     for _ in range(ENDED_KEPT + 5):
-        key, _ = await accounts.create_key(
+        key, _ = await api_keys.create(
             platform, harbour, name="k", scopes=["node"], expires=None, actor="test"
         )
-        await accounts.revoke_key(platform, harbour, key.id, actor="test")
+        await api_keys.revoke(platform, harbour, key.id, actor="test")
     assert len(await reader.list_(harbour)) <= ENDED_KEPT + 1
 
 

@@ -7,7 +7,7 @@ from leyden.domain.events import TYPES
 from leyden.domain.orders import Order, Status
 from leyden.services.channels import corrections, order_events
 from leyden.services.channels.corrections import Correction
-from leyden.services.people import accounts, invitations, team
+from leyden.services.people import accounts, api_keys, invitations, team
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -177,7 +177,7 @@ async def test_keys_and_members_are_told(db: Database, sealer: Sealer) -> None:
             platform, of, bob.id, role, actor=f"user:{alice.id}", now=NOW
         )
     await team.remove(platform, of, bob.id, actor=f"user:{alice.id}", now=NOW)
-    key, text = await accounts.create_key(
+    key, text = await api_keys.create(
         platform,
         of,
         name="harbour",
@@ -185,7 +185,7 @@ async def test_keys_and_members_are_told(db: Database, sealer: Sealer) -> None:
         expires=None,
         actor=f"user:{alice.id}",
     )
-    await accounts.revoke_key(platform, of, key.id, actor=f"user:{alice.id}")
+    await api_keys.revoke(platform, of, key.id, actor=f"user:{alice.id}")
     found = await told(db, of)
     assert found == [
         ("member.joined", {"user_id": alice.id, "role": "owner"}),

@@ -26,7 +26,7 @@ from leyden.market.simulated import SimulatedMarket
 from leyden.runtimes.census import lnds
 from leyden.services.channels.shop import TICKET
 from leyden.services.operators.verify import verify
-from leyden.services.people import accounts, sign_in
+from leyden.services.people import api_keys, sign_in
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage import first_look
@@ -123,7 +123,7 @@ async def test_keys_and_passwords_open_what_they_opened(
     old: OldHome, platform: Platform
 ) -> None:
     key = old.shown["key"]
-    principal = await accounts.authenticate(platform, key, now=LATER)
+    principal = await api_keys.authenticate(platform, key, now=LATER)
     assert principal.organization_id == old.shown["organization"]
     session, _ = await sign_in.sign_in(
         platform,

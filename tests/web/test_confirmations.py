@@ -8,7 +8,7 @@ import pytest
 from leyden.domain.accounts import Role
 from leyden.domain.observations import State
 from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -183,7 +183,7 @@ async def test_a_secret_is_rotated_once_its_consequence_was_named(
 async def test_a_key_is_named_as_it_is_written(
     alice: Visitor, platform: Platform
 ) -> None:
-    key, _ = await accounts.create_key(
+    key, _ = await api_keys.create(
         platform,
         alice.organization_id,
         name=EVIL,

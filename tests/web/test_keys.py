@@ -9,7 +9,7 @@ import pytest
 from leyden.domain.accounts import Role
 from leyden.domain.keys import is_key
 from leyden.errors import Unauthorized
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.web.site import Site
 from tests.web.conftest import person
@@ -36,12 +36,12 @@ async def test_a_key_is_shown_once_and_opens_what_it_may(
     status, text = await make(alice, days="30")
     assert status == 200
     key = key_in(text)
-    speaker = await accounts.authenticate(platform, key, now=platform.clock())
+    speaker = await api_keys.authenticate(platform, key, now=platform.clock())
     assert speaker.organization_id == alice.organization_id
     assert speaker.scopes == {"node"}
     later = platform.clock() + timedelta(days=31)
     with pytest.raises(Unauthorized):
-        await accounts.authenticate(platform, key, now=later)
+        await api_keys.authenticate(platform, key, now=later)
     listed = (await alice.get(f"{alice.root}/keys")).text
     assert "our backend" in listed
     assert key not in listed
@@ -68,7 +68,7 @@ async def test_a_revoked_key_opens_nothing(
     await alice.get(f"{alice.root}/keys")
     await alice.submit(f"{alice.root}/keys/revoke", {"key": kept.id})
     with pytest.raises(Unauthorized):
-        await accounts.authenticate(platform, key, now=platform.clock())
+        await api_keys.authenticate(platform, key, now=platform.clock())
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from leyden.api.public import Public
 from leyden.api.server import bind, serving
 from leyden.app.front import Front
 from leyden.manual.site import Manual
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.web.site import Site
 from tests.web.keyboard import faults_by_keyboard
@@ -42,7 +42,7 @@ async def base(platform: Platform, site: Site) -> AsyncIterator[str]:
 
 @pytest.fixture
 async def key(platform: Platform, alice: Visitor) -> str:
-    _, text = await accounts.create_key(
+    _, text = await api_keys.create(
         platform,
         alice.organization_id,
         name="test",

@@ -10,7 +10,7 @@ from playwright.async_api import ViewportSize
 
 from leyden.services.deliveries import letters
 from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.email_links import EmailLink, LinkKind
@@ -74,7 +74,7 @@ async def pages(
     fleet_harness.homes.logs[kept.id] = [f"[INF] {EVIL}", "x" * 200]
     order = await ordered(alice)
     await world.coupon(21_000, alice.organization_id)
-    key, _ = await accounts.create_key(
+    key, _ = await api_keys.create(
         platform,
         alice.organization_id,
         name=EVIL,

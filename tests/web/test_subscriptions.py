@@ -13,7 +13,7 @@ from leyden.errors import RightsChanged
 from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -99,7 +99,7 @@ async def test_a_chat_is_shown_without_what_is_secret_of_its_url(
 
 
 async def new_key(platform: Platform, visitor: Visitor, name: str) -> None:
-    await accounts.create_key(
+    await api_keys.create(
         platform,
         visitor.organization_id,
         name=name,

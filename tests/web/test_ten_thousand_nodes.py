@@ -10,7 +10,7 @@ import pytest
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
 from leyden.domain.nodes import Node, Status
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -101,7 +101,7 @@ async def test_every_list_of_many_nodes_is_light_and_keeps_nobody_waiting(
 
         await holds(page.replace(alice.root, ""), look)
         assert weights[0] < HEAVIEST
-    _, key = await accounts.create_key(
+    _, key = await api_keys.create(
         platform,
         alice.organization_id,
         name="all",

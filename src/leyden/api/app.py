@@ -36,7 +36,7 @@ from leyden.errors import (
     TooMany,
     Unauthorized,
 )
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.services.shared import turns
 from leyden.services.shared.limits import Failures, Refusals, Requests
@@ -141,7 +141,7 @@ class Api:
             # Reading may have taken its time, and the key may have ended meanwhile.
             now = self._platform.clock()
             if self._may_have_ended(call, now):
-                principal = await accounts.authenticate(
+                principal = await api_keys.authenticate(
                     self._platform, call.wants.key or "", now=now
                 )
         if (query := reading.query(scope, operation)) is not None:
@@ -178,7 +178,7 @@ class Api:
 
     async def _confirm(self, key: str) -> Principal:
         now = self._platform.clock()
-        return await accounts.authenticate(self._platform, key, now=now)
+        return await api_keys.authenticate(self._platform, key, now=now)
 
     def _may_have_ended(self, call: _Call, now: datetime) -> bool:
         is_as_it_was = (
@@ -197,7 +197,7 @@ class Api:
     ) -> Principal:
         """Return who asks; refuse who may not, and who asks too often."""
         try:
-            principal = await accounts.authenticate(self._platform, key or "", now=now)
+            principal = await api_keys.authenticate(self._platform, key or "", now=now)
         except Unauthorized:
             # Only now: a good key is good whatever others at its address have tried.
             address = rate_limited_as(scope)

@@ -3,12 +3,12 @@
 from leyden.api.operations import Request
 from leyden.domain.times import to_iso
 from leyden.schemas.accounts import KeyAnswer
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 
 
 async def show(request: Request) -> KeyAnswer:
     """Return the API key."""
-    organization, key = await accounts.key_owner(request.platform, request.principal)
+    organization, key = await api_keys.owner(request.platform, request.principal)
     return KeyAnswer(
         organization_id=organization.id,
         organization_name=organization.name,

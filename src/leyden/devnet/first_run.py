@@ -15,7 +15,7 @@ from leyden import processes
 from leyden.domain.accounts import Role
 from leyden.errors import Unauthorized
 from leyden.files import write_private
-from leyden.services.people import accounts
+from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 
 FILE = "dev.json"
@@ -64,7 +64,7 @@ async def _ensure(platform: Platform) -> dict[str, Any]:
         "dashboard_login": login,
     }
     for field, scopes in (("api_key", ("node", "flow")), ("flow_key", ("flow",))):
-        _, made[field] = await accounts.create_key(
+        _, made[field] = await api_keys.create(
             platform,
             organization.id,
             name=f"{field} of leyden up",
@@ -98,7 +98,7 @@ def write(home: Path, fields: Mapping[str, Any]) -> None:
 async def _opens(platform: Platform, *keys: str | None) -> bool:
     try:
         for key in keys:
-            await accounts.authenticate(platform, key or "", now=platform.clock())
+            await api_keys.authenticate(platform, key or "", now=platform.clock())
     except Unauthorized:
         return False
     return True

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from leyden.domain.accounts import Scope
 from leyden.domain.sign_in import scopes_of
 from leyden.errors import Malformed, Refused
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.web.visits import Visit, redirect
 
 _LONGEST_DAYS = 3_650
@@ -23,7 +23,7 @@ async def create(visit: Visit) -> Response:
     """Create a key and show it once; a repeat says that it was shown."""
     form = visit.form
     try:
-        key, text = await accounts.create_key(
+        key, text = await api_keys.create(
             visit.platform,
             visit.organization_id,
             name=form.text("name"),
@@ -42,7 +42,7 @@ async def create(visit: Visit) -> Response:
 async def revoke(visit: Visit) -> Response:
     """Revoke a key, at once and everywhere."""
     key_id = visit.form.text("key")
-    await accounts.revoke_key(
+    await api_keys.revoke(
         visit.platform, visit.organization_id, key_id, actor=visit.who.actor
     )
     return redirect(f"{visit.root}/keys")

@@ -12,7 +12,7 @@ from leyden.api.endpoints import OPERATIONS
 from leyden.api.operations import Look
 from leyden.domain.accounts import Principal, Scope
 from leyden.services.nodes.records import Records
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -44,7 +44,7 @@ async def another(
 ) -> tuple[Caller, Principal]:
     """Make one more key for Alice's team."""
     now = platform.clock()
-    key, text = await accounts.create_key(
+    key, text = await api_keys.create(
         platform,
         alice.organization_id,
         name="pier",
@@ -78,7 +78,7 @@ async def test_a_revoked_key_opens_nothing_that_it_opened_before(
 ) -> None:
     pier, principal = await another(alice, platform, scope=Scope.NODE)
     assert await statuses(pier, nodes, path) == {200}
-    await accounts.revoke_key(
+    await api_keys.revoke(
         platform, alice.organization_id, principal.key_id, actor="test"
     )
     assert await statuses(pier, nodes, path) == {401}

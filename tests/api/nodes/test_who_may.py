@@ -8,7 +8,7 @@ import pytest
 from leyden.api.endpoints import OPERATIONS
 from leyden.api.operations import Operation
 from leyden.domain.accounts import Scope
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from tests.api.conftest import Answer, Caller
 from tests.api.nodes.conftest import (
@@ -195,7 +195,7 @@ async def test_without_a_key_nobody_learns_anything(
 async def test_a_key_for_ordering_does_not_reach_nodes(
     alice: Caller, platform: Platform, operation: Operation
 ) -> None:
-    _, text = await accounts.create_key(
+    _, text = await api_keys.create(
         platform,
         alice.organization_id,
         name="orders",

@@ -11,7 +11,7 @@ from leyden.cli.output import as_json, operator, print_list, print_one
 from leyden.domain.accounts import ApiKey, Organization
 from leyden.domain.times import to_iso
 from leyden.errors import NotFound
-from leyden.services.people import accounts
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 
 
@@ -37,7 +37,7 @@ def create(
     expires = datetime.now(UTC) + timedelta(days=days) if days else None
     made, text = on_organization(
         organization,
-        lambda platform, of: accounts.create_key(
+        lambda platform, of: api_keys.create(
             platform,
             of.id,
             name=name,
@@ -83,7 +83,7 @@ def revoke(key_id: str, organization: str) -> None:
 
     async def step(platform: Platform, of: Organization) -> None:
         try:
-            await accounts.revoke_key(platform, of.id, key_id, actor=operator())
+            await api_keys.revoke(platform, of.id, key_id, actor=operator())
         except NotFound:
             raise NotFound(
                 f"there is no live key {key_id}; see `leyden key list`"

@@ -1,0 +1,123 @@
+"""API keys: created, used and revoked."""
+
+import secrets
+from collections.abc import Iterable
+from datetime import datetime
+
+from leyden.domain.accounts import (
+    ApiKey,
+    Organization,
+    Principal,
+    Scope,
+    check_name,
+    new_id,
+    parse_scopes,
+)
+from leyden.domain.keys import hint, is_key, write_key
+from leyden.domain.quotas import Quota
+from leyden.domain.sign_in import RIGHTS, Right
+from leyden.domain.times import to_iso
+from leyden.errors import Forbidden, Malformed, NotFound, Unauthorized
+from leyden.services.people import people_events
+from leyden.services.platform import Platform
+from leyden.services.shared import quotas, rights
+
+_DIGEST = "API key"
+_SPENDS = "scope: a key for flow spends money, which your role may not do."
+
+
+async def create(
+    platform: Platform,
+    organization_id: str,
+    *,
+    name: str,
+    scopes: Iterable[str],
+    expires: datetime | None,
+    actor: str,
+    key_id: str | None = None,
+) -> tuple[ApiKey, str]:
+    """Create an API key; return it with its text, which is shown only once.
+
+    A second call with the same id raises Taken: the text is gone.
+    """
+    now = platform.clock()
+    if expires is not None and expires <= now:
+        raise Malformed("expires: must be in the future")
+    text = write_key(secrets.token_bytes(32))
+    key = ApiKey(
+        id=key_id or new_id(),
+        organization_id=organization_id,
+        name=check_name(name, what="name"),
+        hint=hint(text),
+        scopes=parse_scopes(scopes),
+        created=now,
+        expires=expires,
+        last_used=None,
+        revoked=None,
+    )
+    most = quotas.limits(platform.settings)
+    async with platform.database.transaction() as tx:
+        role = await rights.check(tx, actor, organization_id, Right.KEYS)
+        if Scope.FLOW in key.scopes and Right.MONEY not in RIGHTS[role]:
+            raise Forbidden(_SPENDS)
+        used = await tx.keys.count_live(organization_id, now=now)
+        await quotas.check(tx, most, organization_id, Quota.KEYS, used=used)
+        await tx.keys.forget_ended(organization_id, now=now)
+        await tx.keys.add(key, digest=_digest(platform, text))
+        tx.events.add(people_events.of_new_key(key), at=now)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="key created",
+            subject=key.id,
+            organization_id=organization_id,
+            name=key.name,
+            expires=None if expires is None else to_iso(expires),
+            scopes=",".join(sorted(key.scopes)),
+        )
+    return key, text
+
+
+async def revoke(
+    platform: Platform, organization_id: str, key_id: str, *, actor: str
+) -> None:
+    """Revoke a key, at once and everywhere; raise NotFound if none is valid."""
+    now = platform.clock()
+    async with platform.database.transaction() as tx:
+        await rights.check(tx, actor, organization_id, Right.KEYS)
+        await tx.keys.revoke(organization_id, key_id, now=now)
+        tx.events.add(people_events.of_revoked_key(organization_id, key_id), at=now)
+        await tx.audit.add(
+            at=now,
+            actor=actor,
+            action="key revoked",
+            subject=key_id,
+            organization_id=organization_id,
+        )
+
+
+async def authenticate(platform: Platform, text: str, *, now: datetime) -> Principal:
+    """Return the principal of a key; raise Unauthorized if it is not valid."""
+    if not is_key(text):
+        raise Unauthorized
+    digest = _digest(platform, text)
+    principal = await platform.database.reader.keys.principal(digest, now=now)
+    if principal is None:
+        raise Unauthorized
+    return principal
+
+
+async def owner(
+    platform: Platform, principal: Principal
+) -> tuple[Organization, ApiKey]:
+    """Return the principal's organization and key."""
+    reader = platform.database.reader
+    organization = await reader.accounts.get(principal.organization_id)
+    for key in await reader.keys.list_(organization.id):
+        if key.id == principal.key_id:
+            return organization, key
+    raise NotFound
+
+
+def _digest(platform: Platform, text: str) -> bytes:
+    return platform.sealer.digest(text.encode(), purpose=_DIGEST)
