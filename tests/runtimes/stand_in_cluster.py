@@ -62,6 +62,12 @@ class StandInCluster:
         found["status"] = {"containerStatuses": [{"name": "lnd", "state": state}]}
         self._tell("MODIFIED", "pods", found)
 
+    def set_ready(self, status: str) -> None:
+        """Let the only machine be ready ("True"), or not answer ("Unknown")."""
+        machine = self.objects["nodes", "machine-1"]
+        machine["status"] = ready(status)
+        self._tell("MODIFIED", "nodes", machine)
+
     def drop_finalizers(self, plural: str, found: Object, gone: list[str]) -> None:
         metadata = found["metadata"]
         kept = [each for each in metadata.get("finalizers", ()) if each not in gone]
@@ -166,8 +172,8 @@ class StandInCluster:
         turn.set()
 
 
-def ready() -> Object:
-    return {"conditions": [{"type": "Ready", "status": "True"}]}
+def ready(status: str = "True") -> Object:
+    return {"conditions": [{"type": "Ready", "status": status}]}
 
 
 def refusal(code: int, reason: str) -> web.Response:

@@ -13,13 +13,14 @@ from leyden.domain.observations import State
 from leyden.domain.times import utc_now
 from leyden.errors import Lost, NodeAway
 from leyden.loops import fleet_queues
+from leyden.services.nodes import reconciler
 from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, WATCH
 from leyden.services.nodes.watchers import SHARDS, Watching
 from leyden.storage.database import Database
 from leyden.storage.homes import Hold, Home
 from leyden.storage.secrets import Sealer
 from leyden.storage.tasks import Shards
-from leyden.tasks import Work, Worker
+from leyden.tasks import Work, Worker, retry_after
 from leyden.values import replace
 from tests.conftest import NOW
 from tests.services.yard import CLAIM_FOR, Yard
@@ -81,6 +82,39 @@ async def test_what_is_not_known_of_a_node_changes_nothing_and_is_tried_later(
     after = await yard.node(node.id)
     assert (after.status, after.process) == (Status.RESTARTING, node.process)
     assert yard.runtime.starts == [node.id], "no second lnd"
+
+
+async def test_what_was_refused_while_a_machine_was_lost_is_done_at_its_return(
+    yard: Yard,
+) -> None:
+    node = await yard.running()
+    yard.runtime.cut_off(node.id)
+    await yard.ask(node, Action.RESTART)
+    db = yard.fleet.database
+    async with db.transaction() as tx:
+        (claim,) = await tx.tasks.claim(
+            NODE, now=yard.now, until=yard.now + MINUTE, most=9
+        )
+    with pytest.raises(NodeAway):
+        await reconciler.step(yard.fleet, Work(db, claim))
+    async with db.transaction() as tx:  # as the queue does
+        await tx.tasks.reschedule(claim, due=yard.now + retry_after(9), attempts=9)
+    assert await yard.work() == 0, "it waits"
+    yard.runtime.reconnect(node.id)
+    await yard.settled()
+    await yard.work()
+    after = await yard.node(node.id)
+    assert (after.status, len(yard.runtime.starts)) == (Status.WAITING_INIT, 2)
+    assert after.process not in {"", node.process}
+
+
+async def test_of_what_is_heard_twice_nothing_is_to_be_done(yard: Yard) -> None:
+    node = await yard.running()
+    yard.runtime.cut_off(node.id)
+    yard.runtime.reconnect(node.id)
+    await yard.settled()
+    tasks = yard.fleet.database.reader.tasks
+    assert await tasks.next_due(NODE, now=yard.now) is None
 
 
 async def test_a_node_whose_wallet_is_gone_fails(yard: Yard) -> None:

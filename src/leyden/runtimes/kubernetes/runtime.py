@@ -287,7 +287,9 @@ class KubernetesRuntime:
                     self._settle(node_id, pod, gone=gone), name=f"end of {node_id}"
                 )
             return
-        self._launches.unseen(node_id, pod)
+        was_unseen = node_id in self._unknown
+        if not self._launches.unseen(node_id, pod) and was_unseen:
+            self._tell(node_id, watched.seen)
         if pods.is_running(pod) and watched.stream is None:
             watched.stream = Watch(
                 watched.address,
