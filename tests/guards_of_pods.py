@@ -66,6 +66,21 @@ GUARDS = (
         "tests/runtimes/test_pods.py",
     ),
     Guard(
+        "a watch of a cluster that is left leaves no connection",
+        "runtimes/kubernetes/api.py",
+        "                        cut(answer)\n",
+        "                        pass\n",
+        "tests/runtimes/test_cluster_api.py",
+    ),
+    Guard(
+        "an informer closes a watch whose version is too old",
+        "runtimes/kubernetes/informer.py",
+        "async with aclosing(self._api.watch(self._path, self._version)) as changes:",
+        "for changes in [self._api.watch(self._path, self._version)]:",
+        "tests/runtimes/test_cluster_api.py",
+        "informer",
+    ),
+    Guard(
         "an lnd whose machine is back is told of",
         _RUNTIME,
         "            self._tell(node_id, watched.seen)\n",
