@@ -1,4 +1,4 @@
-"""Watches of a cluster, at a server that is too busy to say goodbye."""
+"""What streams from a cluster, at a server that is too busy to say goodbye."""
 
 from contextlib import aclosing
 from pathlib import Path
@@ -10,6 +10,7 @@ from leyden.runtimes.kubernetes.access import Access
 from leyden.runtimes.kubernetes.api import connect
 from leyden.runtimes.kubernetes.informer import Informer
 from leyden.runtimes.kubernetes.kinds import Machine
+from leyden.runtimes.kubernetes.side import _called, _Copier
 from tests.authority import Authority
 from tests.busy_server import HOST, BusyServer
 
@@ -51,3 +52,16 @@ async def test_an_informer_leaves_a_watch_that_is_too_old(busy: BusyServer) -> N
             await informer._watch()
         await busy.all_left()
         assert kept.value.code == 410
+
+
+async def test_an_archive_that_is_left_leaves_no_connection(busy: BusyServer) -> None:
+    async with busy.serving(b"half of a file"):
+        copier = _Copier(
+            url=f"https://{HOST}:{busy.port}",
+            name=HOST,
+            tls=access(busy).context(),
+            token="secret",
+        )
+        async with _called(copier, "GET", "/archive") as answer:
+            assert await answer.content.readany() == b"half of a file"
+        await busy.all_left()
