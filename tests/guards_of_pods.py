@@ -97,6 +97,14 @@ GUARDS = (
         "machine_is_back",
     ),
     Guard(
+        "an lnd that could not be stopped is told of when its cluster answers",
+        _RUNTIME,
+        "            self._ask_again(node)\n            raise\n",
+        "            raise\n",
+        _STAND_IN,
+        "could_not_stop",
+    ),
+    Guard(
         "what was refused while a machine was lost is tried at its return",
         "services/nodes/watchers.py",
         "                    await self._bring_forward(held, known)\n",

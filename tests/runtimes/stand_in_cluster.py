@@ -35,7 +35,7 @@ class StandInCluster:
         self.ends_watches = False  # at once
         self.log = b""
         self.tokens: dict[str, Object] = {}  # the status of each one's review
-        self.is_away = False
+        self.is_away = False  # for who asks about one object, or a token
         self._told: list[tuple[str, Object]] = []  # each change, by its version
         self._turn = asyncio.Event()
         self._uids = itertools.count(1)
@@ -116,6 +116,8 @@ class StandInCluster:
         return await self._one(request, plural, name)
 
     async def _one(self, request: web.Request, plural: str, name: str) -> web.Response:
+        if self.is_away:
+            return refusal(503, "ServiceUnavailable")
         found = self.objects.get((plural, name))
         if found is None:
             return refusal(404, "NotFound")

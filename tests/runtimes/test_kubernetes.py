@@ -11,7 +11,7 @@ from leyden.domain.nodes import Network, Node
 from leyden.domain.observations import Observation
 from leyden.domain.starts import Start
 from leyden.domain.versions import OFFERED
-from leyden.errors import CannotStart, NodeAway
+from leyden.errors import CannotStart, ClusterAway, NodeAway
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_whenever
@@ -210,6 +210,21 @@ async def test_an_lnd_whose_machine_is_back_is_told_of_once(hands: Hands) -> Non
         Observation(process=node.process),
         Observation(process=node.process, alive=False, asked=True),
     ]
+
+
+async def test_who_could_not_stop_an_lnd_is_told_when_the_cluster_answers(
+    hands: Hands,
+) -> None:
+    node, runtime = await hands.broken_off(a_node()), hands.runtime()
+    hands.cluster.set(hands.pod, **RUNS)
+    await until_known(runtime, node, known=True)
+    hands.told.clear()
+    hands.cluster.is_away = True
+    with pytest.raises(ClusterAway):
+        await runtime.stop(node)
+    hands.cluster.is_away = False
+    await until(lambda: bool(hands.told))
+    assert hands.told == [Observation(process=node.process)]
 
 
 async def test_a_pod_that_others_hold_is_asked_about_now_and_then(

@@ -136,7 +136,15 @@ class KubernetesRuntime:
         """Stop lnd: terminate, and wait for its end, however long that takes.
 
         Another pod under the node's name runs its lnd as well, and is stopped too.
+        Where the cluster does not answer, its lnd is told of once it does.
         """
+        try:
+            await self._stop(node)
+        except ClusterAway:
+            self._ask_again(node)
+            raise
+
+    async def _stop(self, node: Node) -> None:
         await self._view.ready()
         pod = await self._objects.pod(node)
         if pod is None:
