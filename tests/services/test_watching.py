@@ -13,14 +13,13 @@ from leyden.domain.observations import State
 from leyden.domain.times import utc_now
 from leyden.errors import Lost, NodeAway
 from leyden.loops import fleet_queues
-from leyden.services.nodes import reconciler
 from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, WATCH
 from leyden.services.nodes.watchers import SHARDS, Watching
 from leyden.storage.database import Database
 from leyden.storage.homes import Hold, Home
 from leyden.storage.secrets import Sealer
 from leyden.storage.tasks import Shards
-from leyden.tasks import Work, Worker, retry_after
+from leyden.tasks import Work, Worker
 from leyden.values import replace
 from tests.conftest import NOW
 from tests.services.yard import CLAIM_FOR, Yard
@@ -90,15 +89,7 @@ async def test_what_was_refused_while_a_machine_was_lost_is_done_at_its_return(
     node = await yard.running()
     yard.runtime.cut_off(node.id)
     await yard.ask(node, Action.RESTART)
-    db = yard.fleet.database
-    async with db.transaction() as tx:
-        (claim,) = await tx.tasks.claim(
-            NODE, now=yard.now, until=yard.now + MINUTE, most=9
-        )
-    with pytest.raises(NodeAway):
-        await reconciler.step(yard.fleet, Work(db, claim))
-    async with db.transaction() as tx:  # as the queue does
-        await tx.tasks.reschedule(claim, due=yard.now + retry_after(9), attempts=9)
+    await yard.refused()
     assert await yard.work() == 0, "it waits"
     yard.runtime.reconnect(node.id)
     await yard.settled()
