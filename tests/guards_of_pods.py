@@ -99,8 +99,16 @@ GUARDS = (
     Guard(
         "an lnd that could not be stopped is told of when its cluster answers",
         _RUNTIME,
-        "            self._ask_again(node)\n            raise\n",
-        "            raise\n",
+        "                self._ask_again(node)\n            raise\n",
+        "                pass\n            raise\n",
+        _STAND_IN,
+        "could_not_stop",
+    ),
+    Guard(
+        "of a node without a process no end is told when its cluster answers",
+        _RUNTIME,
+        "            if node.has_process:  # an lnd that nobody",
+        "            if True:  # an lnd that nobody",
         _STAND_IN,
         "could_not_stop",
     ),

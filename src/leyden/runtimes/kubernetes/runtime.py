@@ -141,7 +141,8 @@ class KubernetesRuntime:
         try:
             await self._stop(node)
         except ClusterAway:
-            self._ask_again(node)
+            if node.has_process:  # an lnd that nobody knows of yet has no end to tell
+                self._ask_again(node)
             raise
 
     async def _stop(self, node: Node) -> None:
