@@ -5,6 +5,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -38,7 +39,8 @@ def cluster() -> Iterator[DevCluster]:
         requirements.check()
         packaged = packages.place(default_cache(os.environ))
         if packaged.root.exists():  # else `up` tries it, once they are there
-            asyncio.run(check_kernel(packaged.environment()))
+            with ThreadPoolExecutor(1) as apart:  # who asks for us may be in a loop
+                apart.submit(asyncio.run, check_kernel(packaged.environment())).result()
     except SetupError as error:
         pytest.skip(error.message)
     try:

@@ -239,6 +239,26 @@ async def test_while_an_lnd_cannot_be_seen_no_second_one_is_started(
     assert (await start(hands, running)).process == running.process
 
 
+@pytest.mark.parametrize(
+    "hands",
+    ["fake", pytest.param("pods", marks=[pytest.mark.real, pytest.mark.long])],
+    indirect=True,
+)
+async def test_an_lnd_whose_machine_is_back_is_told_of(
+    hands: Hands, node: Node
+) -> None:
+    """Only of machines that something else watches: here nobody hears of it."""
+    node = await start(hands, node)
+    await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
+    lost = await hands.cut_off(node)
+    assert not (await hands.runtime.observe(lost)).known
+    hands.told.clear()
+    await hands.reconnect(node)
+    await until(lambda: bool(hands.told))
+    assert {each.process for each in hands.told} == {node.process}
+    assert all(each.known and each.alive for each in hands.told)
+
+
 async def test_a_runtime_that_is_closed_tells_nothing_and_ends_no_node(
     hands: Hands, node: Node
 ) -> None:

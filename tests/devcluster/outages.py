@@ -32,6 +32,7 @@ class Outage:
     def __init__(self) -> None:
         self.asked = 0
         self.struck = ""
+        self.is_long = False  # so that moves are given up
         self._at = 0
         self._moment = Moment.BEFORE
 
@@ -57,6 +58,7 @@ class ApiOutage(Outage):
     def __init__(self, proxy: ApiProxy, cluster: DevCluster | None) -> None:
         super().__init__()
         proxy.strike = self._strike
+        self.is_long = cluster is not None
         self._proxy = proxy
         self._cluster = cluster
         self._returning: asyncio.Task[None] | None = None

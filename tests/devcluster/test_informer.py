@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from typing import cast
 
 import pytest
@@ -35,7 +35,7 @@ class Compacted:
         self.list_ = api.list_
         self._is_first = True
 
-    async def watch(self, path: str, version: str) -> AsyncIterator[Change]:
+    async def watch(self, path: str, version: str) -> AsyncGenerator[Change, None]:
         if self._is_first:
             self._is_first = False
             yield Change(type="ERROR", object=Raw(_TOO_OLD))

@@ -5,12 +5,15 @@ another one; and so on. In the first life what answers dies at the first questio
 each of these, in the second one at the second, until none asks so much: before anything
 came of the question, or before who asked has heard that. It comes back a moment later.
 Each life is as one in which nothing dies: who asked was told the same, there were as
-many lnds, one after the other, and none whose pod was forgotten while it ran.
-Where that would take too long, lives between are left out, others each time.
+many lnds, one after the other, and none whose pod was forgotten while it ran. A node
+that was moved is on one side, whole, and nothing of it is left on the other.
+Where that would take too long, lives between are left out, others each time; with
+EACH_LIFE=1 in the environment none is.
 """
 
 import asyncio
 import contextlib
+import os
 import random
 import secrets
 import tempfile
@@ -41,7 +44,7 @@ from leyden.values import replace
 from tests.cluster import ensure_up
 from tests.devcluster import quay as quays
 from tests.devcluster.api_proxy import Moment, proxied
-from tests.devcluster.clusters import lnd_image, lnds_of
+from tests.devcluster.clusters import DevCluster, lnd_image, lnds_of, until
 from tests.devcluster.outages import (
     ApiOutage,
     DatabaseOutage,
@@ -55,6 +58,7 @@ from tests.devcluster.test_platform import (
     customer_of,
     free,
     given,
+    lnd_home,
     running,
     shore,
     with_companion,
@@ -75,6 +79,8 @@ STORIES = pytest.mark.parametrize("story", [LIFE, MOVES], ids=["life", "moves"])
 MOMENTS = pytest.mark.parametrize("moment", list(Moment), ids=lambda each: each.name)
 LAST = 90
 PATIENCE_S = 60
+WAITS = "{'status': 'waiting_init'}"
+MARK = "mark"  # a file that each node has from its beginning on
 WITHIN_S = 400  # a start that was refused waits for minutes in the end
 
 
@@ -86,9 +92,17 @@ class Told:
     pods: list[str] = field(default_factory=list)  # that ran an lnd, in their order
     struck: dict[str, str] = field(default_factory=dict)  # by what was done
     took_s: dict[str, float] = field(default_factory=dict)
+    given_up: list[RuntimeName] = field(default_factory=list)  # to where it did not go
 
     def as_seen(self) -> tuple[list[str], int]:
-        return self.webhooks, len(self.pods)
+        """Return what is the same in each life.
+
+        Where a move is given up the node is restarted where it was, and moves later.
+        """
+        webhooks = list(self.webhooks)
+        for _ in self.given_up:
+            webhooks.remove(WAITS)
+        return webhooks, len(self.pods) - self.given_up.count(HERE)
 
 
 @dataclass
@@ -129,8 +143,10 @@ class Life:
         outage: Outage,
         seen: Pods,
         taken: Sequence[Mapping[str, Any]],
+        cluster: DevCluster,
     ) -> None:
         self.told = Told()
+        self._cluster = cluster
         self._taken = taken
         self._platform = platform
         self._customer = customer
@@ -159,7 +175,7 @@ class Life:
             step = steps[name]
             if name == "delete":
                 async with asyncio.timeout(PATIENCE_S):
-                    while len(self._webhooks()) < webhooks:
+                    while len(self._webhooks()) < webhooks + len(self.told.given_up):
                         await asyncio.sleep(0.1)
             self._outage.arm(number if is_struck else 0, moment)
             began = time.monotonic()
@@ -183,6 +199,9 @@ class Life:
     async def _create(self, url: str) -> None:
         self._node = await self._customer.create(version=OLD, webhook=url)
         await self._customer.is_(self._node, "waiting_init")
+        mark = await self._home(THERE) / MARK
+        mark.write_text(self._node)
+        mark.chmod(0o644)  # it is ours, and lnd's user reads it
 
     async def _ask(self, method: str, path: str, status: str) -> None:
         await self._customer.call(method, f"/{self._node}{path}")
@@ -211,8 +230,38 @@ class Life:
             if found is not None and (found.target, found.step) == (to, Step.DONE):
                 break
             await asyncio.sleep(0.1)
-        assert not found.failed, found.why
         await self._customer.is_(self._node, "waiting_init")
+        if found.failed:  # five times
+            assert self._outage.is_long, found.why
+            await self._is_only_at(found.origin)
+            self.told.given_up.append(to)
+            await self._move(to)
+        else:
+            await self._is_only_at(to)
+
+    async def _is_only_at(self, side: RuntimeName) -> None:
+        """Assert that the node is on one side, with its files, and nowhere else."""
+        settings = self._platform.settings
+        assert (await self._home(side) / MARK).read_text() == self._node
+        folders = sorted(
+            each.name for each in layout.root(settings.home_path).glob(f"{self._node}*")
+        )
+        assert folders == ([self._node] if side is HERE else [])
+        answers = self._cluster.answers
+        await asyncio.to_thread(until, "the API server is back", answers)
+        names = ("pvc", "--namespace", settings.kubernetes_namespace)
+        found = (await asyncio.to_thread(self._cluster.get, *names))["items"]
+        # What is being deleted stays so, until the cluster's controllers are back too.
+        kept = [each for each in found if "deletionTimestamp" not in each["metadata"]]
+        assert len(kept) == (side is THERE)
+
+    async def _home(self, side: RuntimeName) -> Path:
+        """Return the folder of the node's lnd."""
+        if side is HERE:
+            root = layout.root(self._platform.settings.home_path)
+            return root / self._node / "lnd"
+        reader = self._platform.database.reader.nodes
+        return lnd_home(await self._until_answered(lambda: reader.get(self._node)))
 
     async def _delete(self) -> None:
         await self._customer.call("DELETE", f"/{self._node}")
@@ -280,11 +329,12 @@ async def lives(
         ):
             customer = Patient(await customer_of(platform), lambda: "")
             as_it_should: Told | None = None
+            every = 1 if os.environ.get("EACH_LIFE") else every
             first = random.SystemRandom().randint(1, every)
             for number in (0, *range(first, LAST, every)):
                 taken.clear()
                 least = len(as_it_should.webhooks) if as_it_should else 0
-                life = Life(platform, customer, outage, seen, taken)
+                life = Life(platform, customer, outage, seen, taken, shore.cluster)
                 await life.live(story, number, moment, url=url, webhooks=least)
                 print(number, life.told, flush=True)  # noqa: T201  shown with -s
                 as_it_should = as_it_should or life.told

@@ -163,10 +163,10 @@ class Customer:
         found = listed["nodes"] if isinstance(listed, dict) else listed
         return next(dict(each) for each in found if each["node_id"] == node_id)
 
-    async def is_(self, node_id: str, status: str) -> None:
+    async def is_(self, node_id: str, status: str, *, within_s: float = 60) -> None:
         found = ""
         try:
-            async with asyncio.timeout(60):
+            async with asyncio.timeout(within_s):
                 while (found := (await self.item(node_id))["status"]) != status:
                     await asyncio.sleep(0.1)
                     assert found != "failed"

@@ -1,11 +1,7 @@
 import asyncio
-import gc
-import ssl
-import warnings
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
-from typing import cast
 
 import pytest
 
@@ -14,6 +10,7 @@ from leyden.lnd.client import Lnd, connect
 from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
 from tests.authority import Authority
+from tests.busy_server import HOST, BusyServer
 from tests.stand_in_lnd import StandInLnd
 
 NAME = "harbour-light.nodes.localhost"
@@ -89,41 +86,16 @@ async def test_who_takes_too_long_is_away(lnd: Lnd) -> None:
         await lnd.call("GET", "/v1/state/subscribe", timeout_s=0.05)
 
 
-def test_a_stream_that_is_left_leaves_no_connection(
+async def test_a_stream_that_is_left_leaves_no_connection(
     authority: Authority, tmp_path: Path
 ) -> None:
     """Even beside an lnd that is too busy to say goodbye."""
-    authority.give(tmp_path, NAME)
-    tls = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
-    tls.load_cert_chain(tmp_path / "tls.cert", tmp_path / "tls.key")
-
-    async def busy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.readuntil(b"\r\n\r\n")
-        paused = cast("asyncio.Transport", writer.transport)
-        paused.pause_reading()  # of the goodbye, too
-        writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-        line = b'{"result":{"state":"LOCKED"}}\n'
-        writer.write(b"%x\r\n%b\r\n" % (len(line), line))
-        busy_ones.append(writer)
-
-    busy_ones: list[asyncio.StreamWriter] = []
-
-    async def leave() -> None:
-        server = await asyncio.start_server(busy, "127.0.0.1", 0, ssl=tls)
-        port = server.sockets[0].getsockname()[1]
-        trusts = trusting(authority.pem)
+    trusts = trusting(authority.pem)
+    line = b'{"result":{"state":"LOCKED"}}\n'
+    async with BusyServer(tmp_path, NAME, authority).serving(line) as busy:
         async with (
-            server,
-            connect(Address("127.0.0.1", port, NAME), trusts) as client,
+            connect(Address(HOST, busy.port, NAME), trusts) as client,
             aclosing(client.stream("GET", "/v1/state/subscribe")) as stream,
         ):
             assert await anext(stream) == {"state": "LOCKED"}
-        for each in busy_ones:
-            each.transport.abort()
-        await asyncio.sleep(0.01)
-
-    with warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always", ResourceWarning)
-        asyncio.run(leave())
-        gc.collect()
-    assert not [str(each.message) for each in warned]
+        await busy.all_left()

@@ -35,7 +35,7 @@ class StandInCluster:
         self.ends_watches = False  # at once
         self.log = b""
         self.tokens: dict[str, Object] = {}  # the status of each one's review
-        self.is_away = False
+        self.is_away = False  # for who asks about one object, or a token
         self._told: list[tuple[str, Object]] = []  # each change, by its version
         self._turn = asyncio.Event()
         self._uids = itertools.count(1)
@@ -61,6 +61,12 @@ class StandInCluster:
         found["spec"]["nodeName"] = machine
         found["status"] = {"containerStatuses": [{"name": "lnd", "state": state}]}
         self._tell("MODIFIED", "pods", found)
+
+    def set_ready(self, status: str) -> None:
+        """Let the only machine be ready ("True"), or not answer ("Unknown")."""
+        machine = self.objects["nodes", "machine-1"]
+        machine["status"] = ready(status)
+        self._tell("MODIFIED", "nodes", machine)
 
     def drop_finalizers(self, plural: str, found: Object, gone: list[str]) -> None:
         metadata = found["metadata"]
@@ -110,6 +116,8 @@ class StandInCluster:
         return await self._one(request, plural, name)
 
     async def _one(self, request: web.Request, plural: str, name: str) -> web.Response:
+        if self.is_away:
+            return refusal(503, "ServiceUnavailable")
         found = self.objects.get((plural, name))
         if found is None:
             return refusal(404, "NotFound")
@@ -166,8 +174,8 @@ class StandInCluster:
         turn.set()
 
 
-def ready() -> Object:
-    return {"conditions": [{"type": "Ready", "status": "True"}]}
+def ready(status: str = "True") -> Object:
+    return {"conditions": [{"type": "Ready", "status": status}]}
 
 
 def refusal(code: int, reason: str) -> web.Response:

@@ -11,7 +11,7 @@ from leyden.domain.nodes import Network, Node
 from leyden.domain.observations import Observation
 from leyden.domain.starts import Start
 from leyden.domain.versions import OFFERED
-from leyden.errors import CannotStart
+from leyden.errors import CannotStart, ClusterAway, NodeAway
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_whenever
@@ -127,6 +127,13 @@ async def stays(task: asyncio.Task[Any], *, for_s: float = 0.3) -> bool:
     return not (await asyncio.wait([task], timeout=for_s))[0]
 
 
+async def until_known(runtime: KubernetesRuntime, node: Node, *, known: bool) -> None:
+    """Wait until it was heard whether a node's machine answers."""
+    async with asyncio.timeout(10):
+        while (await runtime.observe(node)).known is not known:
+            await asyncio.sleep(0.005)
+
+
 @pytest.fixture
 async def hands() -> AsyncIterator[Hands]:
     cluster = StandInCluster()
@@ -180,6 +187,47 @@ async def test_while_another_pod_of_the_node_runs_it_is_not_stopped(
     hands.cluster.set(hands.pod, **ENDED)
     await stopping
     assert hands.cluster.pod() is None
+
+
+async def test_an_lnd_whose_machine_is_back_is_told_of_once(hands: Hands) -> None:
+    """Who asked for something meanwhile was refused, and waits to be told."""
+    node, runtime = await hands.broken_off(a_node()), hands.runtime()
+    hands.cluster.set(hands.pod, **RUNS)
+    await until_known(runtime, node, known=True)
+    hands.told.clear()
+    hands.cluster.set_ready("Unknown")
+    await until_known(runtime, node, known=False)
+    with pytest.raises(NodeAway):
+        await runtime.stop(node)
+    assert hands.told == []
+    hands.cluster.set_ready("True")
+    await until(lambda: bool(hands.told))
+    hands.cluster.set(hands.pod, **RUNS)
+    hands.cluster.set_ready("False")
+    hands.cluster.set(hands.pod, **ENDED)
+    await until(lambda: not hands.told[-1].alive)
+    assert hands.told == [
+        Observation(process=node.process),
+        Observation(process=node.process, alive=False, asked=True),
+    ]
+
+
+async def test_who_could_not_stop_an_lnd_is_told_when_the_cluster_answers(
+    hands: Hands,
+) -> None:
+    node, runtime = await hands.broken_off(a_node()), hands.runtime()
+    hands.cluster.set(hands.pod, **RUNS)
+    await until_known(runtime, node, known=True)
+    hands.told.clear()
+    hands.cluster.is_away = True
+    with pytest.raises(ClusterAway):
+        await runtime.stop(replace(node, process=""))
+    assert not runtime._unheard, "of no process no end is told"
+    with pytest.raises(ClusterAway):
+        await runtime.stop(node)
+    hands.cluster.is_away = False
+    await until(lambda: bool(hands.told))
+    assert hands.told == [Observation(process=node.process)]
 
 
 async def test_a_pod_that_others_hold_is_asked_about_now_and_then(

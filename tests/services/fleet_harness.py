@@ -14,11 +14,14 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
+import pytest
+
 from leyden.certificates.authority import Authority
 from leyden.domain import peer_ports
 from leyden.domain.accounts import Organization
 from leyden.domain.nodes import Action, Network, Node, Type
 from leyden.domain.observations import State
+from leyden.errors import NodeAway
 from leyden.gateway.fake import FakeGateway
 from leyden.runtimes.fake import FakeHomes, FakeRuntime
 from leyden.services.nodes import commands, creation, reconciler, relocations
@@ -37,7 +40,7 @@ from leyden.services.nodes.watchers import Watching
 from leyden.services.shared.uploads import Uploads
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Work
+from leyden.tasks import Work, retry_after
 from leyden.tor.fake import FakeTor
 from leyden.values import replace
 from tests.conftest import NOW
@@ -222,6 +225,18 @@ class FleetHarness:
                 for claim in claims
             )
         )
+
+    async def refused(self) -> None:
+        """Let the one task of a node that is due be refused, and wait for minutes."""
+        db = self.fleet.database
+        until = self.now + CLAIM_FOR
+        async with db.transaction() as tx:
+            (claim,) = await tx.tasks.claim(NODE, now=self.now, until=until, most=9)
+        with pytest.raises(NodeAway):
+            await reconciler.step(self.fleet, Work(db, claim))
+        due = self.now + retry_after(9)
+        async with db.transaction() as tx:  # as the queue does
+            await tx.tasks.reschedule(claim, due=due, attempts=9)
 
     async def later(self, **time: float) -> int:
         """Let time pass, and do what is due then."""

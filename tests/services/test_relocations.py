@@ -147,6 +147,24 @@ async def test_a_node_is_moved_and_started_there_and_back_again(
     assert await reader.node_starts.get(node.id) == Start(number=2, copy="")
 
 
+async def test_a_move_from_a_machine_that_is_lost_waits_for_its_return(
+    shores: Shores,
+) -> None:
+    node, fleet_harness = await running(shores), shores.fleet_harness
+    shores.runtimes[LOCAL].cut_off(node.id)
+    await shores.move(node)
+    await fleet_harness.refused()
+    for _ in range(9):
+        await fleet_harness.later(
+            seconds=1
+        )  # nobody asks for its end, which is refused
+    assert (await shores.found(node)).step is Step.STOPPING
+    shores.runtimes[LOCAL].reconnect(node.id)
+    await fleet_harness.settled()
+    assert (await shores.end(node)).runtime is KUBERNETES
+    await shores.check(node)
+
+
 async def test_killed_at_any_call_a_node_is_on_one_side_and_goes_on(
     shores: Shores,
 ) -> None:

@@ -87,6 +87,33 @@ async def test_what_is_not_known_of_a_node_changes_nothing_and_is_tried_later(
     assert fleet_harness.runtime.starts == [node.id], "no second lnd"
 
 
+async def test_what_was_refused_while_a_machine_was_lost_is_done_at_its_return(
+    fleet_harness: FleetHarness,
+) -> None:
+    node = await fleet_harness.running()
+    fleet_harness.runtime.cut_off(node.id)
+    await fleet_harness.ask(node, Action.RESTART)
+    await fleet_harness.refused()
+    assert await fleet_harness.work() == 0, "it waits"
+    fleet_harness.runtime.reconnect(node.id)
+    await fleet_harness.settled()
+    await fleet_harness.work()
+    after = await fleet_harness.node(node.id)
+    assert (after.status, len(fleet_harness.runtime.starts)) == (Status.WAITING_INIT, 2)
+    assert after.process not in {"", node.process}
+
+
+async def test_of_what_is_heard_twice_nothing_is_to_be_done(
+    fleet_harness: FleetHarness,
+) -> None:
+    node = await fleet_harness.running()
+    fleet_harness.runtime.cut_off(node.id)
+    fleet_harness.runtime.reconnect(node.id)
+    await fleet_harness.settled()
+    tasks = fleet_harness.fleet.database.reader.tasks
+    assert await tasks.next_due(NODE, now=fleet_harness.now) is None
+
+
 async def test_a_node_whose_wallet_is_gone_fails(fleet_harness: FleetHarness) -> None:
     node = await fleet_harness.running()
     fleet_harness.runtime.say(node.id, State.LOCKED)

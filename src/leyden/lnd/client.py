@@ -124,18 +124,18 @@ class Lnd:
                 try:
                     yield answer
                 finally:
-                    _cut(answer)
+                    cut(answer)
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._errors.away(f"does not answer: {type(error).__name__}") from (
                 error
             )
 
 
-def _cut(answer: aiohttp.ClientResponse) -> None:
+def cut(answer: aiohttp.ClientResponse) -> None:
     """Close the connection of an answer that was not read to its end.
 
-    Left to aiohttp it would be open until lnd has said goodbye as well, for up to
-    30 s and beyond the end of the session, which knows of it no more.
+    Left to aiohttp it would be open until the server has said goodbye as well, for up
+    to 30 s and beyond the end of the session, which knows of it no more.
     """
     if answer.connection is not None and answer.connection.transport is not None:
         answer.connection.transport.abort()

@@ -82,7 +82,11 @@ class Runtime(Protocol):
         ...
 
     def watch(self, tell: Tell) -> None:
-        """Call `tell` with a node's id for each observation from now on."""
+        """Call `tell` with a node's id for each observation from now on.
+
+        An lnd that can be seen again, or asked to end, is told of, though nothing is
+        new: what was asked of it meanwhile was refused, and can be done.
+        """
         ...
 
     def forget(self, node_id: str) -> None:

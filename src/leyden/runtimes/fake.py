@@ -111,6 +111,8 @@ class FakeRuntime:
     def reconnect(self, node_id: str) -> None:
         """Let a node's machine be found again."""
         self._cut_off.discard(node_id)
+        if node_id in self.running:
+            self._tell(node_id, self._seen[node_id])
 
     def lose(self, node_id: str) -> None:
         """Delete a node's home, and its lnd without any report."""

@@ -19,6 +19,9 @@ class UnknownNodes:
     def __init__(self) -> None:
         self._why: dict[str, str] = {}
 
+    def __contains__(self, node_id: str) -> bool:
+        return node_id in self._why
+
     def add(self, node_id: str, why: str) -> None:
         """Log that nothing is known of a node; once for each reason."""
         if self._why.get(node_id) != why:

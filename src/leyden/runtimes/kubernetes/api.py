@@ -8,7 +8,14 @@ says why (ClusterRefused). What is not there, or there already, is no error.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Collection, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterator,
+    Awaitable,
+    Collection,
+    Mapping,
+    Sequence,
+)
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Any, Final, TypeVar
@@ -17,6 +24,7 @@ import aiohttp
 import msgspec
 
 from leyden.errors import ClusterAway, ClusterRefused
+from leyden.lnd.client import cut
 from leyden.runtimes.kubernetes.access import Access
 from leyden.runtimes.kubernetes.kinds import Metadata, Refusal
 from leyden.values import Struct, field
@@ -148,7 +156,7 @@ class Api:
                 return found, page.metadata.resource_version
             query["continue"] = page.metadata.next_page
 
-    async def watch(self, path: str, version: str) -> AsyncIterator[Change]:
+    async def watch(self, path: str, version: str) -> AsyncGenerator[Change, None]:
         """Yield changes since a version, until the server ends it."""
         query = {
             "watch": "true",
@@ -219,7 +227,10 @@ class Api:
                         continue
                     if answer.status >= HTTPStatus.MULTIPLE_CHOICES:
                         raise _refused(self.server, answer, await answer.read())
-                    yield answer
+                    try:
+                        yield answer
+                    finally:
+                        cut(answer)
                     return
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             reason = str(error) or type(error).__name__

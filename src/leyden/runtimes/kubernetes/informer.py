@@ -14,6 +14,7 @@ import asyncio
 import logging
 import math
 from collections.abc import Callable
+from contextlib import aclosing
 from http import HTTPStatus
 from typing import Final, Generic, Protocol, TypeVar
 
@@ -102,8 +103,9 @@ class Informer(Generic[T]):
         self.tried.set()
 
     async def _watch(self) -> None:
-        async for change in self._api.watch(self._path, self._version):
-            self.take(change)
+        async with aclosing(self._api.watch(self._path, self._version)) as changes:
+            async for change in changes:
+                self.take(change)
 
     def take(self, change: Change) -> None:
         """Apply one line of a watch."""

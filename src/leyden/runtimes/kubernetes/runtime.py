@@ -136,7 +136,16 @@ class KubernetesRuntime:
         """Stop lnd: terminate, and wait for its end, however long that takes.
 
         Another pod under the node's name runs its lnd as well, and is stopped too.
+        Where the cluster does not answer, its lnd is told of once it does.
         """
+        try:
+            await self._stop(node)
+        except ClusterAway:
+            if node.has_process:  # an lnd that nobody knows of yet has no end to tell
+                self._ask_again(node)
+            raise
+
+    async def _stop(self, node: Node) -> None:
         await self._view.ready()
         pod = await self._objects.pod(node)
         if pod is None:
@@ -287,7 +296,9 @@ class KubernetesRuntime:
                     self._settle(node_id, pod, gone=gone), name=f"end of {node_id}"
                 )
             return
-        self._launches.unseen(node_id, pod)
+        was_unseen = node_id in self._unknown
+        if not self._launches.unseen(node_id, pod) and was_unseen:
+            self._tell(node_id, watched.seen)
         if pods.is_running(pod) and watched.stream is None:
             watched.stream = Watch(
                 watched.address,

@@ -20,6 +20,7 @@ import aiohttp
 from leyden.domain.nodes import Node
 from leyden.domain.starts import Start, next_number
 from leyden.errors import CannotStart, ClusterAway, ClusterRefused, Conflict, NodeAway
+from leyden.lnd.client import cut
 from leyden.lnd.trust import trusting_chain
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.copies import Content
@@ -209,6 +210,9 @@ async def _called(
                 raise ClusterRefused(
                     f"the pod that copies: {words}", code=answer.status
                 )
-            yield answer
+            try:
+                yield answer
+            finally:
+                cut(answer)
     except (aiohttp.ClientError, TimeoutError) as error:
         raise ClusterAway(f"the pod that copies {copier.name}: {error}") from None

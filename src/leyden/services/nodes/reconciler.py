@@ -62,8 +62,8 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
 
 async def store_observation(
     fleet: Fleet, work: ClaimedTask, node_id: str, seen: Observation
-) -> None:
-    """Store an observation of a node's lnd; no-op if it is stored already.
+) -> Node | None:
+    """Store an observation of a node's lnd; return the node if it is stored already.
 
     `work` authorizes the write: the node's own task, or its shard's.
     """
@@ -71,10 +71,11 @@ async def store_observation(
     now = fleet.clock()
     node = await fleet.database.reader.nodes.find(node_id)
     if node is None or observe(node, seen, now) == node:
-        return  # nothing new: no transaction for that
+        return node  # nothing new: no transaction for that
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node_id)
         await change(tx, before, observe(before, seen, now), now=now)
+    return None
 
 
 async def _start(fleet: Fleet, work: ClaimedTask, node: Node) -> None:

@@ -91,7 +91,6 @@ async def _await_end(
         await _advance(fleet, work, found, step=Step.COPYING)
         return
     async with work.transaction() as tx:
-        await tx.tasks.put(NODE, node.id, due=now)
         await work.reschedule(tx, due=now + _LOOK_AGAIN)
 
 

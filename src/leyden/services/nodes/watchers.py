@@ -17,6 +17,7 @@ from datetime import timedelta
 from typing import Final
 
 from leyden.domain.node_moves import Step, plan
+from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, observe
 from leyden.errors import Away, Lost, NotFound, Stale
 from leyden.services.nodes import reconciler
@@ -230,9 +231,11 @@ class Watching:
         """Store an observation, retrying; raise Lost if the node is not ours."""
         while True:
             try:
-                await reconciler.store_observation(
+                known = await reconciler.store_observation(
                     self._fleet, held.work, node_id, seen
                 )
+                if known is not None:
+                    await self._bring_forward(held, known)
             except Lost:
                 raise
             except (Stale, Away) as error:
@@ -243,6 +246,16 @@ class Watching:
                 await asyncio.sleep(_AGAIN_S if away else _STALE_S)
             else:
                 return
+
+    async def _bring_forward(self, held: _Held, node: Node) -> None:
+        """Let what is to be done to a node be tried now, if it waits for its next try.
+
+        It was refused while the node's machine was lost, and would wait for minutes.
+        """
+        now = self._fleet.clock()
+        if plan(node, now) not in {Step.NOTHING, Step.WAIT}:
+            async with held.work.transaction() as tx:
+                await tx.tasks.put(NODE, node.id, due=now)
 
     async def _leave_to_others(self, node_id: str) -> None:
         """Stop listening to a node that is not ours; queue its task."""
