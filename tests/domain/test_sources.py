@@ -32,8 +32,7 @@ def test_without_a_seller_one_word_is_one_source(text: str) -> None:
     [
         (
             "auction",
-            "market: 'auction' is no source of channels; choose from pool, simulated, "
-            "own$",
+            "no source of channels; choose from pool, simulated, own$",
         ),
         ("pool,", "market: '' is no source"),
         ("POOL", "market: 'POOL' is no source"),

@@ -44,9 +44,7 @@ def a_lease(cost: int) -> Lease:
     )
 
 
-def spent(
-    to_auction: int, earned: int, seller: str = ledger.AUCTION
-) -> list[Entry]:
+def spent(to_auction: int, earned: int, seller: str = ledger.AUCTION) -> list[Entry]:
     key = f"matched:{ORDER.id}"
     return [
         entry(
@@ -211,9 +209,7 @@ async def test_what_a_lost_channel_cost_lowers_its_charge_then_other_debts(
     given = replace(ASKED, charged=Sats(5_000))
     assert await undone(stored_order, given, owed=9_000, receivable=40) == [
         *taken_back(10_000, 2_000),
-        back(
-            key=f"lost:{ORDER.id}:owed", target=ledger.owed(HARBOUR), sats=Sats(837)
-        ),
+        back(key=f"lost:{ORDER.id}:owed", target=ledger.owed(HARBOUR), sats=Sats(837)),
         back(
             key=f"lost:{ORDER.id}:receivable",
             target=ledger.receivable(HARBOUR),
