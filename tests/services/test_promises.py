@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
@@ -229,7 +230,7 @@ async def test_what_was_promised_to_two_is_one_orders(shop: ShopHarness) -> None
     ],
 )
 async def test_the_limits_are_looked_at_again_as_it_is_kept(
-    shop: ShopHarness, limits: dict[str, Sats], refused: type[Exception]
+    shop: ShopHarness, limits: dict[str, Any], refused: type[Exception]
 ) -> None:
     """The order is counted itself by then, and no order of its own is in its way."""
     order = await shop.create(channel())

@@ -1,6 +1,7 @@
 """What the operator is told of the seller's wallet."""
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import pytest
 
@@ -26,7 +27,7 @@ async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
     await harness.prove()
 
 
-def balance(shop: ShopHarness, **of: int) -> SellerBalance:
+def balance(shop: ShopHarness, **of: Any) -> SellerBalance:
     pubkey = shop.seller.pubkey
     found = SellerBalance(
         pubkey=pubkey,
@@ -40,7 +41,7 @@ def balance(shop: ShopHarness, **of: int) -> SellerBalance:
         locked=Sats(0),
         unconfirmed=Sats(0),
     )
-    return replace(found, **{name: Sats(sats) for name, sats in of.items()})
+    return replace(found, **of)
 
 
 async def test_a_coin_is_free_or_an_orders_or_an_openings(shop: ShopHarness) -> None:
