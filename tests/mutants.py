@@ -100,7 +100,7 @@ MODULES = (
     _of_money("credit", "test_credit.py", "test_coupons.py"),
     _of_money("orders", "test_ordering.py"),
     _of_money("promises", "test_promises.py"),
-    _of_money("opening", "test_opening.py", "test_direct_channels.py"),
+    _of_money("opening", "test_opening.py"),
     _of_money("funding_watch", "test_fundings.py"),
     _of_money("seller_balance", "test_seller_balance.py"),
     _of_money("zero_conf", "test_zero_conf.py"),

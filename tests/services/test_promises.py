@@ -141,6 +141,15 @@ async def test_a_seller_that_is_behind_its_chain_sells_nothing(
     assert "not synced" in str(told.value)
 
 
+async def test_the_treasurys_lnd_sells_nothing(shop: ShopHarness) -> None:
+    await shop.start_sweeping()  # which learns what the treasury is
+    assert (await promises.look(shop.shop)).pubkey == shop.seller.pubkey
+    shop.seller.pubkey = shop.payments.pubkey
+    with pytest.raises(SellerAway) as told:
+        await promises.look(shop.shop)
+    assert "the seller is the treasury's lnd" in str(told.value)
+
+
 async def test_without_a_seller_there_is_none_to_look_at(shop: ShopHarness) -> None:
     with pytest.raises(SellerAway, match="sells no direct channels"):
         await promises.look(replace(shop.shop, seller=None))
@@ -158,6 +167,7 @@ async def test_an_hour_sells_as_much_as_the_operator_allows(shop: ShopHarness) -
     shop.now += HOUR - timedelta(microseconds=1)
     with pytest.raises(SoldOut):
         await shop.create(channel(THIRD))
+    assert len(shop.payments.requests) == 2, "no invoice is made in vain"
     shop.now += timedelta(microseconds=1)
     await shop.create(channel(THIRD))
 
@@ -183,6 +193,15 @@ async def test_what_is_promised_is_of_the_seller_that_was_seen(
     promise = await find(shop, HARBOUR, PEER)
     assert promise.seller == KnownSeller(pubkey, f"{pubkey}@seller.example:9735")
     assert [each.sats for each in promise.coins] == [3_000_000]
+
+
+async def test_an_order_of_theirs_is_in_the_way_before_any_invoice(
+    shop: ShopHarness,
+) -> None:
+    await shop.create(channel())
+    with pytest.raises(Conflict, match="one at a time"):
+        await find(shop, HARBOUR, PEER)
+    await find(shop, LIGHTHOUSE, PEER)
 
 
 async def kept(shop: ShopHarness, order: Order, promise: Promise, whose: str) -> None:
