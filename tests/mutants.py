@@ -98,18 +98,13 @@ MODULES = (
     _of_money("invoices", "test_booking.py"),
     _of_money("expiry", "test_expiry.py", "test_settlement.py"),
     _of_money("credit", "test_credit.py", "test_coupons.py"),
-    _of_money("orders", "test_ordering.py"),
     _of_money("promises", "test_promises.py"),
-    _of_money("opening", "test_opening.py"),
     _of_money("funding_watch", "test_fundings.py"),
     _of_money("seller_balance", "test_seller_balance.py"),
     _of_money("zero_conf", "test_zero_conf.py"),
     _of_money("sources", "test_channel_sources.py"),
-    _of_money("lease_watch", "test_direct_channels.py"),
     _of_money("lsps1/limits", "test_lsps1_limits.py"),
-    _of_money("lsps1/server", "test_lsps1.py"),
     _of_money("lsps1/answers", "test_lsps1_answers.py"),
-    _of_money("lsps1/rpc", "test_lsps1_answers.py", "test_lsps1.py"),
 )
 
 

@@ -15,7 +15,7 @@ from leyden.domain.units import Sats
 from leyden.errors import NotAllowed, NotFound, OverLimit, OverQuota, TreasuryAway
 from leyden.services.channels import credit, orders
 from leyden.services.channels.orders import Offer
-from leyden.services.channels.shop import EXPIRY, TICKET
+from leyden.services.channels.shop import EXPIRY, TICKET, TICKETS
 from leyden.values import replace
 from tests.services.plenty import PLENTY
 from tests.services.shop_harness import (
@@ -25,6 +25,7 @@ from tests.services.shop_harness import (
     PRICE,
     ShopHarness,
 )
+from tests.services.test_direct_channels import channel
 from tests.services.told import types_told
 
 MINUTE = timedelta(minutes=1)
@@ -283,3 +284,42 @@ async def test_an_order_that_is_being_made_cannot_be_cancelled(
     with pytest.raises(NotAllowed, match="an order that is creating cannot be"):
         await harness.cancel(order)
     assert await harness.status(order) is Status.CREATING
+
+
+async def test_a_ticket_is_withdrawn_before_its_order_is_cancelled(
+    harness: ShopHarness,
+) -> None:
+    await harness.give_credit(PRICE)
+    order = await harness.create()
+    await harness.settle_down()
+    cancelled = await harness.cancel(order)
+    assert cancelled.status is Status.CANCELLED
+    assert cancelled.credit_refund == await harness.credit() == PRICE
+    assert harness.market.tickets()[cancelled.ticket_ref] == "cancelled"
+
+
+async def test_a_ticket_that_was_filled_meanwhile_is_looked_at_at_once(
+    harness: ShopHarness,
+) -> None:
+    await harness.give_credit(PRICE)
+    order = await harness.create()
+    await harness.settle_down()
+    ticket = await harness.ticket(order)
+    assert harness.market.register(ticket)
+    assert harness.market.match(ticket)
+    with pytest.raises(NotAllowed, match="was filled meanwhile"):
+        await harness.cancel(order)
+    assert await due(harness, TICKETS) == harness.now
+    await harness.work(TICKETS)
+    assert await harness.status(order) is Status.FILLED
+
+
+async def test_a_direct_order_has_its_coins_from_the_beginning(
+    harness: ShopHarness,
+) -> None:
+    harness.seller.fill([3_000_000])
+    order = await harness.create(channel())
+    reserved = harness.database.reader.reserved_coins
+    assert [each.sats for each in await reserved.of_order(order.id)] == [3_000_000]
+    assert (await harness.cancel(order)).status is Status.CANCELLED
+    assert await reserved.all_() == set()
