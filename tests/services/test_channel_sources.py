@@ -7,17 +7,19 @@ from leyden.domain.pricing import (
     LEASES,
     AuctionTerms,
     Channel,
+    Quote,
     Terms,
     direct_quote,
     quote,
 )
 from leyden.domain.sources import Source
 from leyden.domain.units import Sats
-from leyden.errors import Malformed, SoldOut
+from leyden.errors import Conflict, Malformed, SoldOut
+from leyden.market.simulated import SimulatedMarket
 from leyden.services.channels import sources
 from leyden.services.channels.shop import Shop
 from leyden.values import replace
-from tests.services.shop_harness import CHANNEL, HARBOUR, ShopHarness
+from tests.services.shop_harness import CHANNEL, HARBOUR, LIGHTHOUSE, ShopHarness
 from tests.services.stored_order import an_order
 from tests.services.test_direct_channels import PEER, channel
 
@@ -116,6 +118,46 @@ async def test_a_ticket_is_promised_unless_nobody_sells(
     harness.market.away, harness.market.sold_out = False, True
     with pytest.raises(SoldOut):
         await promise()
+
+
+class Asked(SimulatedMarket):
+    """A market that remembers for what it was to be ready."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Quote] = []
+
+    async def ready(self, quote: Quote) -> None:
+        self.asked.append(quote)
+        await super().ready(quote)
+
+
+async def test_the_auction_is_asked_for_the_channel_itself(
+    harness: ShopHarness,
+) -> None:
+    harness.market = market = Asked()
+    source = sources.of(selling(harness, POOL), CHANNEL).source
+    priced = await source.price(CHANNEL)
+    await source.promise(HARBOUR, priced, now=harness.now)
+    assert market.asked == [priced]
+
+
+async def test_an_order_of_the_same_buyers_is_in_the_way_of_a_direct_one(
+    harness: ShopHarness,
+) -> None:
+    """Unpaid ones of others are not."""
+    harness.seller.fill([3_000_000, 3_000_000])
+    await harness.create(channel())
+    source = sources.of(selling(harness, OWN), channel()).source
+    priced = await source.price(channel())
+    with pytest.raises(Conflict, match="one at a time"):
+        await source.promise(HARBOUR, priced, now=harness.now)
+    promise = await source.promise(LIGHTHOUSE, priced, now=harness.now)
+    order = replace(an_order(1), quote=priced, created=harness.now)
+    with pytest.raises(Conflict, match="one at a time"):
+        async with harness.database.transaction() as tx:
+            await tx.orders.add(order)
+            await source.keep(tx, order, promise=promise)
 
 
 async def test_a_direct_channel_is_promised_its_coins_and_keeps_them(

@@ -124,6 +124,7 @@ async def test_each_state_has_a_word_of_the_specification(
         (True, "EXPECT_PAYMENT" if payment == "HOLD" else payment),
     ):
         found = await answers.show(shop.database.reader, order, kept, hides_hold=hides)
+        assert found["announce_channel"] is False
         assert found["order_state"] == order_state
         assert found["payment"]["bolt11"]["state"] == state
     plain = await answers.show(shop.database.reader, order, kept)
