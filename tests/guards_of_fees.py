@@ -3,6 +3,7 @@
 from tests.guards import Guard
 
 _TESTS = "tests/services/test_unused_fees.py"
+_MOMENT = "tests/services/test_same_moment.py"
 _TICKETS = "services/channels/tickets.py"
 _FILLING = "services/channels/filling.py"
 _ENDS = "market/ticket_ends.py"
@@ -121,8 +122,49 @@ GUARDS = (
         "services/channels/unit_of_work.py",
         "        if gives_back:\n",
         "        if False:\n",
-        _TESTS,
-        "postgres and same_moment",
+        _MOMENT,
+        "postgres and a_filled_ticket",
+    ),
+    *(
+        Guard(
+            f"a debt of the same moment is repaid first by {who}",
+            f"services/channels/{file}.py",
+            with_it,
+            without_it,
+            _MOMENT,
+            f"postgres and {who}",
+        )
+        for who, file, with_it, without_it in (
+            *(
+                (who, file, "gives_back=True", "gives_back=False")
+                for who, file in (
+                    ("an_abandoned_ticket", "missing_tickets"),
+                    ("a_refusal_of_the_market", "refunds"),
+                    ("the_end_of_its_time", "expiry"),
+                    ("its_buyer", "orders"),
+                    ("a_published_channel", "opening"),
+                    ("a_lost_channel", "funding_watch"),
+                )
+            ),
+            (
+                "a_filled_ticket",
+                "tickets",
+                "frozenset({TicketState.FILLED, TicketState.CANCELLED})",
+                "frozenset({TicketState.CANCELLED})",
+            ),
+            (
+                "a_cancelled_ticket",
+                "tickets",
+                "frozenset({TicketState.FILLED, TicketState.CANCELLED})",
+                "frozenset({TicketState.FILLED})",
+            ),
+            (
+                "a_payment_that_timed_out",
+                "checkout",
+                "gives_back=any(_may_end_order(each) for _, each in news)",
+                "gives_back=False",
+            ),
+        )
     ),
     Guard(
         "balances are changed in one order whether they rise or fall",

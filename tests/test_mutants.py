@@ -1,8 +1,14 @@
-"""No test misses a change that mutmut makes, but for those that are accepted."""
+"""No test misses a change that mutmut makes, but for those that are accepted.
+
+The whole takes hours and so is rarely run: what could break it meanwhile without being
+seen is tried each time, that the copy has all that is imported, and that mutmut runs.
+"""
 
 import pytest
 
-from tests.mutants import MODULES, ROOT, Mutated, accepted, survivors
+from tests.mutants import MODULES, ROOT, Mutated, accepted, collect, survivors
+
+(_TINY,) = (each for each in MODULES if each.module == "domain/openings.py")
 
 
 def test_what_is_accepted_says_why_and_is_of_a_line_that_is_there() -> None:
@@ -26,6 +32,14 @@ def test_what_is_accepted_says_why_and_is_of_a_line_that_is_there() -> None:
 def test_each_module_and_its_tests_are_there(mutated: Mutated) -> None:
     assert (ROOT / "src" / "leyden" / mutated.module).is_file()
     assert all((ROOT / path).is_file() for path in mutated.tests)
+
+
+def test_the_copy_has_all_that_its_tests_import() -> None:
+    assert collect({path for each in MODULES for path in each.tests}) == ""
+
+
+def test_the_changes_of_a_tiny_module_are_all_noticed() -> None:
+    assert survivors(_TINY) == (6, [])
 
 
 @pytest.mark.long

@@ -1,4 +1,6 @@
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from leyden.domain import destinations
 from leyden.errors import Malformed
@@ -43,6 +45,21 @@ def test_a_key_that_is_no_point_of_the_curve_is_refused(key: str) -> None:
     assert not destinations.is_key(key)
     with pytest.raises(Malformed, match=r"^node: "):
         destinations.parse(key, field="node")
+
+
+@given(st.sampled_from(["02", "03"]), st.integers(0, 2**256 - 1))
+def test_a_key_is_the_x_of_a_point_of_the_curve(sign: str, x: int) -> None:
+    """Found by the root itself: the prime is 3 beyond a multiple of 4."""
+    square = (x**3 + 7) % PRIME
+    y = pow(square, (PRIME + 1) // 4, PRIME)
+    has_point = x < PRIME and y * y % PRIME == square
+    assert destinations.is_key(f"{sign}{x:064x}") is has_point
+
+
+def test_a_text_longer_than_any_node_is_not_read() -> None:
+    assert destinations.parse(G.ljust(400), field="node") == (G, "")
+    with pytest.raises(Malformed, match=r"^node: must be a public key, maybe with"):
+        destinations.parse(G.ljust(401), field="node")
 
 
 @pytest.mark.parametrize(

@@ -174,3 +174,75 @@ def test_zero_confirmations_are_sold_where_the_seller_can() -> None:
 
 def test_there_are_no_tokens() -> None:
     assert fault(token="a coupon").code == lsps1.TOKEN
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("lsp_balance_sat", "100000"),
+        ("lsp_balance_sat", "16700000"),
+        ("funding_confirms_within_blocks", 2**32 - 1),
+        ("channel_expiry_blocks", 52_416),
+        ("channel_expiry_blocks", 1),
+        ("refund_onchain_address", "x" * 512),
+    ],
+)
+def test_the_least_and_the_most_are_sold(field: str, value: object) -> None:
+    parse_order({**WANTED, field: value}, OFFER)
+
+
+# What a fault says, whole: clients read one field of it or another.
+
+
+def told(refused: Fault) -> tuple[int, str, dict[str, Any]]:
+    return refused.code, str(refused), refused.data
+
+
+def test_a_wrong_field_is_told_with_what_is_wrong_with_it() -> None:
+    assert told(fault(lsp_balance_sat=1_000_000)) == (
+        -32602,
+        "Invalid params",
+        {
+            "property": "lsp_balance_sat",
+            "message": "lsp_balance_sat: must be satoshis: a string of digits",
+            "unrecognized": [],
+        },
+    )
+
+
+def test_an_unknown_field_is_told_by_its_name_if_that_is_plain() -> None:
+    message = "there are fields that this call does not have"
+    assert told(fault(node="x", bps=5)) == (
+        -32602,
+        "Invalid params",
+        {"unrecognized": ["node", "bps"], "property": "node", "message": message},
+    )
+    assert told(fault(**{"<script>": 1})) == (
+        -32602,
+        "Invalid params",
+        {"unrecognized": [], "property": "", "message": message},
+    )
+
+
+def test_what_is_beyond_the_offer_is_told_with_the_offer() -> None:
+    assert told(fault(lsp_balance_sat="99999")) == (
+        100,
+        "Option mismatch",
+        {
+            "property": "min_initial_lsp_balance_sat",
+            "message": "min_initial_lsp_balance_sat: is 100000",
+        },
+    )
+
+
+def test_who_is_refused_and_what_is_not_there_is_told_with_the_reason() -> None:
+    assert told(lsps1.rejected("too many orders are open")) == (
+        1,
+        "Client rejected",
+        {"message": "too many orders are open"},
+    )
+    assert told(lsps1.not_found()) == (
+        101,
+        "Not found",
+        {"message": "there is no such order"},
+    )

@@ -20,6 +20,7 @@ from leyden.domain.nodes import (
     DesiredState,
     Node,
     ObservedEvent,
+    RuntimeName,
     Status,
     check_name,
 )
@@ -185,6 +186,33 @@ def test_the_difference_between_wanted_and_present_says_what_to_do(
         due=NOON + timedelta(seconds=due_in_s),
     )
     assert plan(node, NOON) is step
+
+
+@pytest.mark.parametrize("wanted", list(DesiredState))
+@pytest.mark.parametrize("days", [0, 1])
+def test_a_node_that_moves_elsewhere_is_only_stopped_here(
+    wanted: DesiredState, days: int
+) -> None:
+    """Whatever is wanted of it is done where it moves to."""
+    node = a_node(
+        wanted=wanted,
+        process="lnd 1",
+        launched_revision=1,
+        revision=1,
+        due=NOON + timedelta(days=days),
+        moves_to=RuntimeName.KUBERNETES,
+    )
+    assert plan(node, NOON) is Step.STOP
+    assert plan(replace(node, process=""), NOON) is Step.NOTHING
+
+
+def test_a_deleted_node_gives_its_peer_port_back_from_that_moment() -> None:
+    later = NOON + timedelta(minutes=5)
+    node = a_node(Status.STOPPED, peer_port=19_735)
+    deleted = apply_command(node, Action.DELETE, now=later)
+    assert deleted.peer_port_released == later
+    for action in (Action.START, Action.UPDATE, Action.SETTINGS):
+        assert apply_command(node, action, now=later).peer_port_released is None
 
 
 def test_a_clock_that_was_set_back_delays_nobody_for_long() -> None:

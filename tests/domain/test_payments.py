@@ -21,6 +21,13 @@ def test_larger_sums_have_to_lie_deeper(sats: int, count: int) -> None:
 
 def test_an_outpoint_is_written_as_everyone_writes_it() -> None:
     assert str(Outpoint("ab" * 32, 1)) == "ab" * 32 + ":1"
+    assert Outpoint.parse("ab" * 32 + ":21") == Outpoint("ab" * 32, 21)
+
+
+@pytest.mark.parametrize("text", ["ab" * 32, "ab" * 32 + ":1:2", "", ":"])
+def test_an_outpoint_without_its_number_is_no_outpoint(text: str) -> None:
+    with pytest.raises(ValueError, match="invalid literal"):
+        Outpoint.parse(text)
 
 
 def test_division_rounds_up_and_only_when_it_must() -> None:

@@ -6,7 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.pricing import LEASES, AuctionTerms, Channel, Terms, premium, quote
+from leyden.domain.pricing import (
+    LEASES,
+    AuctionTerms,
+    Channel,
+    NodeTier,
+    Quote,
+    Terms,
+    direct_quote,
+    premium,
+    quote,
+    quote_in_full,
+)
 from leyden.domain.units import Sats
 from leyden.errors import Malformed
 
@@ -178,3 +189,115 @@ def test_the_lowest_and_the_highest_rate_are_taken(bps: int) -> None:
     assert (
         quote(Channel(capacity=Sats(100_000), bps=bps), TERMS, AUCTION).rate_bps == bps
     )
+
+
+# Direct channels, which the operator's own seller opens.
+
+DEAR = Terms(
+    capacity_unit=Sats(1),
+    rate_bps=77,
+    service_fee_base=Sats(210),
+    service_fee_ppm=2_000,
+    seller_fee_sat_per_vb=7,
+    seller_largest=Sats(1_300_000),
+)
+
+
+def test_a_direct_channel_costs_the_going_rate_and_its_transaction() -> None:
+    """Worked by hand: the premium as above, and 240 vB at 50 sat/vB are 12,000."""
+    channel = Channel(capacity=Sats(1_000_000))
+    priced = direct_quote(channel, TERMS)
+    assert priced == Quote(
+        channel=channel,
+        rate_bps=50,
+        rate_fixed=2_480,
+        service_fee=Sats(2_000),
+        pool_fee=Sats(4_999 + 12_000),
+        self_chan_balance_fee=Sats(0),
+        keeps_unused_fee=False,
+    )
+    assert priced.total_fee == 18_999
+
+
+def test_every_term_of_the_operator_is_in_the_price_of_a_direct_channel() -> None:
+    """Worked by hand, for four weeks.
+
+    rate     77 * 4,032 / 2,016                                   = 154
+             154 / 10,000 / 4,032 * 1e9 = 3,819.44...             -> 3,819
+    premium  1,234,567 * 3,819 * 4,032 / 1e9 = 19,010.03...       -> 19,010
+    chain    240 vB at 7 sat                                      = 1,680
+    service  210 + 1,234,567 * 0.002 = 2,679.134                  -> 2,680
+    """
+    channel = Channel(capacity=Sats(1_234_567), lease_duration_blocks=4_032)
+    assert direct_quote(channel, DEAR) == Quote(
+        channel=channel,
+        rate_bps=154,
+        rate_fixed=3_819,
+        service_fee=Sats(2_680),
+        pool_fee=Sats(19_010 + 1_680),
+        self_chan_balance_fee=Sats(0),
+    )
+
+
+def test_who_has_no_credit_pays_in_full_for_any_lease_and_size() -> None:
+    """Worked by hand, for a month, as wallets ask: no lease of the auction.
+
+    rate     77 * 4,380 / 2,016 = 167.29...                       -> 168
+             168 / 10,000 / 4,380 * 1e9 = 3,835.6...              -> 3,835
+    premium  2,000,001 * 3,835 * 4,380 / 1e9 = 33,594.6...        -> 33,594
+    service  210 + 2,000,001 * 0.002 = 4,210.002                  -> 4,211
+    """
+    channel = Channel(capacity=Sats(2_000_001), lease_duration_blocks=4_380)
+    assert quote_in_full(channel, DEAR) == Quote(
+        channel=channel,
+        rate_bps=168,
+        rate_fixed=3_835,
+        service_fee=Sats(4_211),
+        pool_fee=Sats(33_594 + 1_680),
+        self_chan_balance_fee=Sats(0),
+        keeps_unused_fee=True,
+    )
+
+
+@given(st.integers(1, 16_700_000), st.integers(1, 52_416), st.integers(0, 1_000))
+def test_the_price_of_a_direct_channel_tells_the_fee_rate_that_it_covers(
+    capacity: int, blocks: int, sat_per_vb: int
+) -> None:
+    channel = Channel(capacity=Sats(capacity), lease_duration_blocks=blocks)
+    priced = quote_in_full(channel, Terms(seller_fee_sat_per_vb=sat_per_vb))
+    assert priced.highest_fee_sat_per_vb == sat_per_vb
+
+
+@pytest.mark.parametrize(
+    ("wish", "refused"),
+    [
+        (Channel(capacity=Sats(50_000)), "capacity: must be a multiple of 100000 "),
+        (
+            Channel(capacity=Sats(5_100_000)),
+            "capacity: a channel to a node of yours has at most 5000000$",
+        ),
+        (
+            Channel(capacity=Sats(100_000), lease_duration_blocks=4_380),
+            "lease_duration_blocks: must be one of 2016, 4032, ",
+        ),
+        (
+            Channel(capacity=Sats(100_000), self_chan_balance=Sats(1)),
+            "self_chan_balance: must be 0 with node or node_id$",
+        ),
+        (Channel(capacity=Sats(100_000), bps=50), "bps: no auction sells this"),
+        (
+            Channel(capacity=Sats(100_000), node_tier=NodeTier.ANY),
+            "node_tier: no auction sells this",
+        ),
+    ],
+)
+def test_a_direct_channel_that_is_not_sold_is_refused_by_name(
+    wish: Channel, refused: str
+) -> None:
+    with pytest.raises(Malformed, match=f"^{refused}"):
+        direct_quote(wish, Terms(seller_largest=Sats(5_000_000)))
+
+
+def test_the_largest_direct_channel_is_sold() -> None:
+    largest = Channel(capacity=Sats(5_000_000))
+    assert direct_quote(largest, Terms(seller_largest=Sats(5_000_000))).total_fee > 0

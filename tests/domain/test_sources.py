@@ -30,7 +30,10 @@ def test_without_a_seller_one_word_is_one_source(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "why"),
     [
-        ("auction", "market: 'auction' is no source of channels; choose from"),
+        (
+            "auction",
+            "no source of channels; choose from pool, simulated, own$",
+        ),
         ("pool,", "market: '' is no source"),
         ("POOL", "market: 'POOL' is no source"),
         ("pool own", "no source"),

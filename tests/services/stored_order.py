@@ -8,6 +8,7 @@ from functools import partial
 
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
+from leyden.domain.destinations import Destination
 from leyden.domain.ledger import Entry, Reason
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState
@@ -16,6 +17,7 @@ from leyden.domain.units import Sats
 from leyden.services.channels.shop import CLOSING, EXPIRY, TICKET, WITHDRAWAL
 from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.storage.database import Database
+from leyden.values import replace
 from tests.conftest import NOW
 
 HARBOUR = "harbour"
@@ -39,6 +41,8 @@ def an_order(number: int) -> Order:
 
 LATER = NOW + timedelta(hours=2)
 ORDER = an_order(1)
+TO_A_NODE = replace(QUOTE.channel, destination=Destination(pubkey="02" + "ab" * 32))
+DIRECT = replace(ORDER, quote=replace(QUOTE, channel=TO_A_NODE))
 HELD = ledger.held(ORDER.id)
 CREDIT = ledger.credit(HARBOUR)
 

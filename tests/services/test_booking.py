@@ -25,6 +25,7 @@ from leyden.services.channels.shop import CLOSING, EXPIRY, ShopSettings
 from leyden.values import replace
 from tests.services.stored_order import (
     CREDIT,
+    DIRECT,
     HARBOUR,
     HELD,
     LATER,
@@ -221,6 +222,38 @@ async def test_who_has_the_ticket_owes_it_and_gives_the_rest_back(
     await later(stored_order, Status.CREATED)
     await see(stored_order, 0)
     assert (await stored_order.order()).status is Status.CREATED
+    assert (await stored_order.written())[2:] == [
+        reversed_(":order:receivable", ledger.receivable(HARBOUR), PRICE),
+        reversed_(":rest:credit", CREDIT, 100),
+    ]
+
+
+@pytest.mark.parametrize("status", [Status.CREATING, Status.CREATED])
+async def test_a_direct_order_that_was_not_asked_for_waits_for_its_payment_again(
+    stored_order: StoredOrder, status: Status
+) -> None:
+    """Nobody has anything yet, so nobody owes it."""
+    await stored_order.have(DIRECT, {})
+    await see(stored_order, 1)
+    async with stored_order.deciding() as (work, order):
+        work.change(order.with_changes(status=status))
+    await see(stored_order, 0)
+    assert (await stored_order.order()).status is Status.WAITING_PAYMENT
+    assert (await stored_order.written())[2:] == [
+        reversed_("", HELD, PRICE),
+        reversed_(":rest:credit", CREDIT, 100),
+    ]
+
+
+async def test_a_direct_order_that_was_asked_for_is_owed(
+    stored_order: StoredOrder,
+) -> None:
+    await stored_order.have(DIRECT, {})
+    await see(stored_order, 1)
+    async with stored_order.deciding() as (work, order):
+        work.change(order.with_changes(status=Status.SUBMITTED))
+    await see(stored_order, 0)
+    assert (await stored_order.order()).status is Status.SUBMITTED
     assert (await stored_order.written())[2:] == [
         reversed_(":order:receivable", ledger.receivable(HARBOUR), PRICE),
         reversed_(":rest:credit", CREDIT, 100),

@@ -177,7 +177,7 @@ async def test_what_is_owed_is_taken_off_the_credit(harness: ShopHarness) -> Non
 async def test_an_account_has_its_limit_until_it_is_closed(
     harness: ShopHarness,
 ) -> None:
-    accounts = harness.database.reader.corporate_accounts
+    accounts, before = harness.database.reader.corporate_accounts, None
     for most in (0, int(EVERY_SAT), None):
         harness.now += timedelta(seconds=1)
         await open_account(harness, most)
@@ -190,6 +190,8 @@ async def test_an_account_has_its_limit_until_it_is_closed(
         )
         assert (line.subject, line.organization_id) == (HARBOUR, HARBOUR)
         assert line.detail["most_owed"] == most
+        assert tuple(line.changes["most_owed"]) == (before, most)
+        before = most
 
 
 async def test_a_limit_is_a_sum_and_an_operators(harness: ShopHarness) -> None:

@@ -1,6 +1,6 @@
 """Funding transactions of published channels: bumped, buried, reorganised, lost."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from itertools import pairwise
 
 import pytest
@@ -12,11 +12,14 @@ from leyden.domain.fundings import (
     FundingRules,
     FundingState,
     Obstacle,
+    WalletTransaction,
 )
 from leyden.domain.orders import Order, Status
+from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
-from leyden.sellers.fake import FEE_VBYTES
+from leyden.sellers.base import BumpRefused
+from leyden.sellers.fake import FEE_VBYTES, FakeSeller
 from leyden.services.channels import funding_watch, leased_channels, seller_watch
 from leyden.storage.fundings import KnownBump
 from leyden.values import replace
@@ -253,6 +256,76 @@ async def test_one_that_the_wallet_lost_is_told(shop: ShopHarness) -> None:
     shop.seller.channels[order.channel_point].forgotten = True
     await blocks(shop, 1)
     assert (await watched(shop)).obstacle is Obstacle.VANISHED
+
+
+class Watched(FakeSeller):
+    """A seller whose fundings have a coin that we did not know; it keeps what is asked.
+
+    It takes no child, and not because our macaroon may not bump.
+    """
+
+    more = Outpoint("ab" * 32, 21)
+
+    def __init__(self, before: FakeSeller) -> None:
+        super().__init__(pubkey=before.pubkey)
+        self.coins, self.online = before.coins, before.online
+        self.mined_from = 1_000
+        self.asked: list[tuple[set[Outpoint], int]] = []
+
+    async def spending(
+        self, coins: Collection[Outpoint], *, since: int
+    ) -> list[WalletTransaction]:
+        self.asked.append((set(coins), since))
+        found = await super().spending(coins, since=since)
+        return [replace(each, spends=(*each.spends, self.more)) for each in found]
+
+    async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
+        del outpoint, fee
+        return BumpRefused("insufficient fee")
+
+
+@pytest.mark.parametrize(("height", "since"), [(1_000, 856), (144, 0), (100, 0)])
+async def test_its_coins_are_looked_for_from_a_day_before_it(
+    shop: ShopHarness, height: int, since: int
+) -> None:
+    """From then on they are those that it has in the wallet."""
+    shop.seller = seller = Watched(shop.seller)
+    seller.height = height
+    order = await filled(shop)
+    (coin,) = (await watched(shop)).coins
+    for _ in range(2):
+        await seller_watch.look(shop.shop)
+    assert seller.asked == [({coin}, since), ({coin, seller.more}, since)]
+    assert (await watched(shop)).coins == (coin, seller.more)
+    assert await shop.status(order) is Status.FILLED
+
+
+async def test_a_bump_that_is_refused_is_told_with_the_reason(
+    shop: ShopHarness,
+) -> None:
+    shop.seller = Watched(shop.seller)
+    order = await filled(shop)
+    await blocks(shop, 12)
+    assert (await watched(shop)).obstacle is Obstacle.REFUSED
+    (bump,) = await bumps(shop, order)
+    assert bump.answer == "insufficient fee"
+
+
+async def test_each_move_is_logged_once_and_louder_where_it_needs_somebody(
+    shop: ShopHarness, logged: pytest.LogCaptureFixture
+) -> None:
+    shop.seller.mined_from, shop.seller.bumpable = 1_000, False
+    order = await filled(shop)
+    await blocks(shop, 13)
+    shop.seller.mined_from = 0
+    await blocks(shop, 2)
+    assert [
+        (each.levelname, each.__dict__["stands"])
+        for each in logged.records
+        if each.getMessage() == "a funding transaction moved"
+        and each.__dict__["order"] == order.id
+        and each.__dict__["channel_point"] == order.channel_point
+    ] == [("ERROR", "forbidden"), ("INFO", "confirmed")]
 
 
 async def test_a_corporate_account_owes_nothing_for_it(shop: ShopHarness) -> None:

@@ -1,5 +1,6 @@
 """What is booked for an order, entry by entry, and what is to be done after it."""
 
+import asyncio
 from contextlib import nullcontext
 from datetime import datetime, timedelta
 from functools import partial
@@ -8,6 +9,7 @@ import pytest
 
 from leyden.domain import ledger
 from leyden.domain.ledger import Reason
+from leyden.domain.openings import Coin
 from leyden.domain.orders import Event, Status
 from leyden.domain.payments import InvoiceState, KnownOutput, Outpoint, OutputState
 from leyden.domain.tickets import Lease
@@ -18,8 +20,10 @@ from leyden.services.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
 from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
 from leyden.values import replace
 from tests.conftest import NOW
+from tests.lock_waits import until_stuck
 from tests.services.stored_order import (
     CREDIT,
+    DIRECT,
     HARBOUR,
     HELD,
     LATER,
@@ -28,6 +32,7 @@ from tests.services.stored_order import (
     an_order,
     of_the_order,
 )
+from tests.services.told import types_told
 
 
 async def test_money_is_held_for_its_order(stored_order: StoredOrder) -> None:
@@ -78,6 +83,32 @@ async def test_a_settled_payment_is_received_and_promised_no_more(
             key=f"lightning:{ORDER.payment_hash}",
             what=Reason.PAYMENT,
             source="received",
+            target="promised",
+            sats=Sats(500),
+        )
+    ]
+    assert await stored_order.database.reader.moves.of_order(ORDER.id) == []
+
+
+async def test_a_payment_that_is_handed_back_is_held_no_more(
+    stored_order: StoredOrder,
+) -> None:
+    """Its order goes on, with what else it holds."""
+    given = ORDER.with_changes(
+        status=Status.SUBMITTED, invoice=InvoiceState.ACCEPTED, htlc_sats=Sats(500)
+    )
+    await stored_order.have(given, {HELD: 700})
+    async with stored_order.deciding() as (work, order):
+        after = holding.hand_back(work, order)
+        assert work.holds(order) == 200
+        assert work.order(ORDER.id) == after
+    expected = given.with_changes(invoice=InvoiceState.CANCELLED, htlc_sats=Sats(0))
+    assert await stored_order.order() == after == expected
+    assert await stored_order.written() == [
+        of_the_order(
+            key=f"lightning:{ORDER.payment_hash}:handed_back",
+            what=Reason.HANDED_BACK,
+            source=HELD,
             target="promised",
             sats=Sats(500),
         )
@@ -281,3 +312,72 @@ async def test_a_step_is_tried_eight_times(stale: int, tries: int) -> None:
     with pytest.raises(Stale) if stale > tries else nullcontext():
         await until_not_stale(step)
     assert tried == tries
+
+
+@pytest.mark.parametrize(
+    ("after", "freed"),
+    [
+        (Status.CREATING, False),
+        (Status.SUBMITTED, False),
+        (Status.FILLED, True),
+        (Status.FAILED, True),
+        (Status.CANCELLED, True),
+    ],
+)
+async def test_the_coins_of_a_direct_order_are_free_once_it_has_ended(
+    stored_order: StoredOrder, after: Status, *, freed: bool
+) -> None:
+    """Those of another order stay reserved."""
+    await stored_order.have(DIRECT, {})
+    coin, others = (
+        Coin(sats=Sats(3_000_000), outpoint=Outpoint("ab" * 32, vout))
+        for vout in (0, 1)
+    )
+    async with stored_order.database.transaction() as tx:
+        other = replace(an_order(2), quote=DIRECT.quote)
+        await tx.orders.add(other)
+        assert await tx.reserved_coins.add(DIRECT.id, [coin])
+        assert await tx.reserved_coins.add(other.id, [others])
+    async with stored_order.deciding() as (work, order):
+        work.move(order.with_changes(status=after))
+    reserved = await stored_order.database.reader.reserved_coins.all_()
+    assert reserved == {others.outpoint} | (set() if freed else {coin.outpoint})
+
+
+async def test_what_moved_and_what_was_credited_is_told(
+    stored_order: StoredOrder,
+) -> None:
+    await stored_order.have(ORDER, {})
+    async with stored_order.deciding() as (work, order):
+        holding.credit(work, order, 21, source="promo", what=Reason.COUPON, key="k")
+        work.move(order.with_changes(status=Status.CREATING))
+        work.move(order.with_changes(status=Status.CREATED))
+    assert await types_told(stored_order.database, HARBOUR) == [
+        "credit.changed",
+        "order.paid",
+        "order.ticket_ready",
+    ]
+
+
+async def test_an_order_that_gives_back_has_its_organization_locked(
+    stored_order: StoredOrder,
+) -> None:
+    """What it owes is as it was seen until what repays it is written."""
+    owed, owes_back = ledger.owed(HARBOUR), ledger.receivable(HARBOUR)
+    await stored_order.have(ORDER, {CREDIT: 70, owed: -20, owes_back: -30})
+    database, locked = stored_order.database, asyncio.Event()
+
+    async def somebody_else() -> None:
+        await locked.wait()
+        async with database.transaction() as tx:
+            await tx.accounts.lock(HARBOUR)
+
+    waits = asyncio.create_task(somebody_else())
+    async with database.transaction() as tx:
+        work = await UnitOfWork.load(tx, [ORDER.id], now=LATER, gives_back=True)
+        locked.set()
+        await until_stuck(database, waits)
+        assert not waits.done()
+        assert work.balance(CREDIT) == 70
+        assert (work.owes(HARBOUR), work.outstanding(HARBOUR)) == (20, 30)
+    await waits

@@ -1,12 +1,10 @@
 """What the auction leaves of the pool fee is credited once, as the order is filled."""
 
-import asyncio
 from datetime import timedelta
 
 import pytest
 
 from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
 from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel, Terms
 from leyden.domain.tickets import Lease, Progress, TicketState
@@ -16,7 +14,6 @@ from leyden.services.channels.tickets import ticket_moved
 from leyden.services.operators.verify import verify
 from leyden.storage.statements import Statement
 from leyden.values import replace
-from tests.lock_waits import until_stuck
 from tests.services.shop_harness import (
     CHANNEL,
     HARBOUR,
@@ -304,38 +301,6 @@ async def test_what_the_chain_took_back_is_repaid_first(harness: ShopHarness) ->
     await matched(harness, order)
     assert await owed(harness) == PRICE - LEFT
     assert await harness.credit() == 0
-
-
-async def test_what_the_chain_takes_back_in_the_same_moment_is_repaid_first(
-    harness: ShopHarness,
-) -> None:
-    """A debt that begins between the look at it and the commit is seen."""
-    order = await paid(harness)
-    taken, go = asyncio.Event(), asyncio.Event()
-
-    async def take_back() -> None:
-        debt = Entry(
-            key="a debt",
-            what=Reason.CORRECTION,  # of no treasury, which knows nothing of it
-            source=ledger.receivable(HARBOUR),
-            target=ledger.CORRECTIONS,
-            sats=Sats(PRICE),
-            organization_id=HARBOUR,
-        )
-        async with harness.database.transaction() as tx:
-            await tx.ledger.post([debt], at=harness.now)
-            taken.set()
-            await go.wait()
-
-    taking = asyncio.create_task(take_back())
-    await taken.wait()
-    filling = asyncio.create_task(ticket_moved(harness.shop, order.id, filled()))
-    await until_stuck(harness.database, filling)
-    go.set()
-    await asyncio.gather(taking, filling)
-    assert await harness.status(order) is Status.FILLED
-    assert await harness.credit() == 0
-    assert await owed(harness) == PRICE - LEFT
 
 
 async def test_another_organization_gets_nothing_of_it(harness: ShopHarness) -> None:

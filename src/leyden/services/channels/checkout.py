@@ -118,6 +118,7 @@ async def _record(
                 {order_id for order_id, _ in news},
                 now=now,
                 with_outputs=any(isinstance(each, Output) for _, each in news),
+                gives_back=any(_may_end_order(each) for _, each in news),
             )
             # Neighbours in the database together, so that few of its pages change at a
             # time; what is told of one order keeps its order.
@@ -126,6 +127,10 @@ async def _record(
             await work.flush(tx)
 
     await until_not_stale(step)
+
+
+def _may_end_order(update: PaymentUpdate) -> bool:
+    return isinstance(update, Invoice) and update.state is InvoiceState.CANCELLED
 
 
 def decide(

@@ -1,0 +1,178 @@
+"""Where a channel comes from, by what the operator lists and what the buyer names."""
+
+import pytest
+
+from leyden.domain.destinations import Destination
+from leyden.domain.pricing import (
+    LEASES,
+    AuctionTerms,
+    Channel,
+    Quote,
+    Terms,
+    direct_quote,
+    quote,
+)
+from leyden.domain.sources import Source
+from leyden.domain.units import Sats
+from leyden.errors import Conflict, Malformed, SoldOut
+from leyden.market.simulated import SimulatedMarket
+from leyden.services.channels import sources
+from leyden.services.channels.shop import Shop
+from leyden.values import replace
+from tests.services.shop_harness import CHANNEL, HARBOUR, LIGHTHOUSE, ShopHarness
+from tests.services.stored_order import an_order
+from tests.services.test_direct_channels import PEER, channel
+
+POOL, SIMULATED, OWN = Source.POOL, Source.SIMULATED, Source.OWN
+TO_HOSTED = Channel(
+    capacity=Sats(1_000_000), destination=Destination(pubkey=PEER, node_id="a node")
+)
+
+
+def selling(harness: ShopHarness, *listed: Source, has_seller: bool = True) -> Shop:
+    rules = replace(harness.rules, sources=listed)
+    seller = harness.seller if has_seller else None
+    return replace(harness.shop, rules=rules, seller=seller)
+
+
+@pytest.mark.parametrize(
+    ("listed", "ticket", "direct"),
+    [
+        ((POOL, OWN), POOL, OWN),
+        ((OWN, POOL), POOL, OWN),
+        ((SIMULATED, OWN), SIMULATED, OWN),
+        ((SIMULATED,), SIMULATED, None),
+        ((POOL,), POOL, None),
+        ((OWN,), None, OWN),
+    ],
+)
+def test_an_order_is_of_the_listed_source_that_sells_its_channel(
+    harness: ShopHarness,
+    listed: tuple[Source, ...],
+    ticket: Source | None,
+    direct: Source | None,
+) -> None:
+    shop = selling(harness, *listed)
+    assert sources.sold(shop) == listed
+    assert sources.sells_tickets(shop) is (ticket is not None)
+    assert sources.sells_direct(shop) is (direct is not None)
+    if ticket:
+        assert sources.of(shop, CHANNEL).name is ticket
+    else:
+        with pytest.raises(Malformed, match=r"^node: this platform sells no tickets"):
+            sources.of(shop, CHANNEL)
+    if direct:
+        assert sources.of(shop, channel()).name is direct
+        assert sources.of(shop, TO_HOSTED).name is direct
+        sources.check_direct(shop, field="node")
+    else:
+        for to, field in ((channel(), "node"), (TO_HOSTED, "node_id")):
+            why = rf"^{field}: this platform sells tickets only; leave it out$"
+            with pytest.raises(Malformed, match=why):
+                sources.of(shop, to)
+            with pytest.raises(Malformed, match=why):
+                sources.check_direct(shop, field=field)
+
+
+def test_without_a_seller_no_own_channels_are_sold(harness: ShopHarness) -> None:
+    shop = selling(harness, POOL, OWN, has_seller=False)
+    assert sources.sold(shop) == (POOL,)
+    assert not sources.sells_direct(shop)
+
+
+async def test_the_lifetimes_on_offer_are_the_auctions_where_there_is_one(
+    harness: ShopHarness,
+) -> None:
+    harness.market.auction = AuctionTerms(leases=(2_016, 4_032))
+    assert await sources.leases(selling(harness, POOL, OWN)) == (2_016, 4_032)
+    harness.market.away = True
+    assert await sources.leases(selling(harness, OWN)) == LEASES
+
+
+async def test_each_source_has_its_own_price(harness: ShopHarness) -> None:
+    terms = Terms(rate_bps=77)
+    harness.rules = replace(harness.rules, terms=terms)
+    harness.market.auction = AuctionTerms(execution_fee_base=Sats(21))
+    shop = selling(harness, POOL, OWN)
+    ticket = await sources.of(shop, CHANNEL).source.price(CHANNEL)
+    assert ticket == quote(CHANNEL, terms, harness.market.auction)
+    direct = await sources.of(shop, channel()).source.price(channel())
+    assert direct == direct_quote(channel(), terms)
+
+
+async def test_a_ticket_is_promised_unless_nobody_sells(
+    harness: ShopHarness, logged: pytest.LogCaptureFixture
+) -> None:
+    """An auction that is away may be back before it is paid."""
+    source = sources.of(selling(harness, POOL), CHANNEL).source
+    priced = await source.price(CHANNEL)
+
+    async def promise() -> object:
+        return await source.promise(HARBOUR, priced, now=harness.now)
+
+    assert await promise() is None
+    assert "while the auction is away" not in logged.text
+    harness.market.away = True
+    assert await promise() is None
+    assert "an order is taken while the auction is away" in logged.text
+    harness.market.away, harness.market.sold_out = False, True
+    with pytest.raises(SoldOut):
+        await promise()
+
+
+class Asked(SimulatedMarket):
+    """A market that remembers for what it was to be ready."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[Quote] = []
+
+    async def ready(self, quote: Quote) -> None:
+        self.asked.append(quote)
+        await super().ready(quote)
+
+
+async def test_the_auction_is_asked_for_the_channel_itself(
+    harness: ShopHarness,
+) -> None:
+    harness.market = market = Asked()
+    source = sources.of(selling(harness, POOL), CHANNEL).source
+    priced = await source.price(CHANNEL)
+    await source.promise(HARBOUR, priced, now=harness.now)
+    assert market.asked == [priced]
+
+
+async def test_an_order_of_the_same_buyers_is_in_the_way_of_a_direct_one(
+    harness: ShopHarness,
+) -> None:
+    """Unpaid ones of others are not."""
+    harness.seller.fill([3_000_000, 3_000_000])
+    await harness.create(channel())
+    source = sources.of(selling(harness, OWN), channel()).source
+    priced = await source.price(channel())
+    with pytest.raises(Conflict, match="one at a time"):
+        await source.promise(HARBOUR, priced, now=harness.now)
+    promise = await source.promise(LIGHTHOUSE, priced, now=harness.now)
+    order = replace(an_order(1), quote=priced, created=harness.now)
+    with pytest.raises(Conflict, match="one at a time"):
+        async with harness.database.transaction() as tx:
+            await tx.orders.add(order)
+            await source.keep(tx, order, promise=promise)
+
+
+async def test_a_direct_channel_is_promised_its_coins_and_keeps_them(
+    harness: ShopHarness,
+) -> None:
+    harness.seller.fill([3_000_000])
+    shop = selling(harness, OWN)
+    source = sources.of(shop, channel()).source
+    priced = await source.price(channel())
+    promise = await source.promise(HARBOUR, priced, now=harness.now)
+    assert promise is not None
+    order = replace(an_order(1), quote=priced, created=harness.now)
+    async with harness.database.transaction() as tx:
+        await tx.orders.add(order)
+        await source.keep(tx, order, promise=None)
+        assert await tx.reserved_coins.of_order(order.id) == []
+        await source.keep(tx, order, promise=promise)
+        assert await tx.reserved_coins.of_order(order.id) == list(promise.coins)

@@ -1,0 +1,253 @@
+"""What clients of LSPS1 are shown of an order, field by field and state by state."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from leyden.domain import lsps1
+from leyden.domain.lsps1 import Source
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import InvoiceState, PaymentRequest
+from leyden.domain.units import Sats
+from leyden.errors import MarketAway, NotAllowed, SellerAway, SoldOut
+from leyden.payments.fake import FakePayments
+from leyden.services.channels.lsps1 import answers, rpc
+from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
+from leyden.services.channels.lsps1.server import Lsps1
+from leyden.storage.lsps1_orders import Lsps1Order
+from leyden.values import replace
+from tests.services.shop_harness import ShopHarness, request_of
+from tests.services.test_lsps1 import (
+    LDK_ID,
+    PEER,
+    PRICE,
+    WANTED,
+    ZEUS_ID,
+    asked,
+    ordered,
+    over_bolt8,
+    shop,
+)
+
+__all__ = ["shop"]  # the fixture: a seller with many coins, and no limit but LSPS1's
+
+
+async def shown(harness: ShopHarness, order: Order, **of: Any) -> dict[str, Any]:
+    sold = Lsps1(harness.shop)
+    return await sold.show(*await sold.get(order.id, over_bolt8()), **of)
+
+
+async def test_an_order_is_shown_whole_and_then_its_channel(shop: ShopHarness) -> None:
+    order = await ordered(
+        shop,
+        required_channel_confirmations=3,
+        funding_confirms_within_blocks=9,
+        announce_channel=True,
+        token=None,
+    )
+    bolt11 = {
+        "state": "EXPECT_PAYMENT",
+        "expires_at": "2026-03-01T12:20:00.000Z",
+        "fee_total_sat": str(PRICE),
+        "order_total_sat": str(PRICE),
+        "invoice": order.lightning_invoice,
+    }
+    unpaid = {
+        "order_id": order.id,
+        "lsp_balance_sat": "1000000",
+        "client_balance_sat": "0",
+        "required_channel_confirmations": 3,
+        "funding_confirms_within_blocks": 9,
+        "channel_expiry_blocks": 4_380,
+        "token": None,
+        "announce_channel": True,
+        "created_at": "2026-03-01T12:00:00.000Z",
+        "order_state": "CREATED",
+        "payment": {"bolt11": bolt11},
+        "channel": None,
+    }
+    assert await shown(shop, order) == unpaid
+    shop.now += timedelta(minutes=1)
+    shop.payments.pay(request_of(order))
+    await shop.settle_down()
+    (opened,) = shop.seller.opened_for(order.id)
+    assert await shown(shop, order) == {
+        **unpaid,
+        "order_state": "COMPLETED",
+        "payment": {"bolt11": {**bolt11, "state": "PAID"}},
+        "channel": {
+            "funded_at": "2026-03-01T12:01:00.000Z",
+            "funding_outpoint": opened.point,
+            "expires_at": "2026-03-31T22:01:00.000Z",  # 4,380 blocks: 30 days 10 hours
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("status", "invoice", "order_state", "payment"),
+    [
+        (Status.WAITING_PAYMENT, InvoiceState.OPEN, "CREATED", "EXPECT_PAYMENT"),
+        (Status.WAITING_PAYMENT, None, "CREATED", "EXPECT_PAYMENT"),
+        (Status.WAITING_PAYMENT, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
+        (Status.CREATING, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
+        (Status.CREATED, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
+        (Status.SUBMITTED, InvoiceState.ACCEPTED, "CREATED", "HOLD"),
+        (Status.SUBMITTED, InvoiceState.SETTLED, "CREATED", "PAID"),
+        (Status.EXPIRED, InvoiceState.OPEN, "FAILED", "REFUNDED"),
+        (Status.EXPIRED, None, "FAILED", "REFUNDED"),
+        (Status.EXPIRED, InvoiceState.CANCELLED, "FAILED", "REFUNDED"),
+        (Status.FAILED, InvoiceState.CANCELLED, "FAILED", "REFUNDED"),
+        (Status.FAILED, InvoiceState.SETTLED, "FAILED", "PAID"),
+        (Status.CANCELLED, InvoiceState.CANCELLED, "FAILED", "REFUNDED"),
+    ],
+)
+async def test_each_state_has_a_word_of_the_specification(
+    shop: ShopHarness,
+    status: Status,
+    invoice: InvoiceState | None,
+    order_state: str,
+    payment: str,
+) -> None:
+    order = (await ordered(shop)).with_changes(status=status, invoice=invoice)
+    kept = Lsps1Order(
+        order_id=order.id,
+        source=Source.BOLT8,
+        address="",
+        confirmations=1,
+        within_blocks=6,
+        token=None,
+    )
+    for hides, state in (
+        (False, payment),
+        (True, "EXPECT_PAYMENT" if payment == "HOLD" else payment),
+    ):
+        found = await answers.show(shop.database.reader, order, kept, hides_hold=hides)
+        assert found["announce_channel"] is False
+        assert found["order_state"] == order_state
+        assert found["payment"]["bolt11"]["state"] == state
+    plain = await answers.show(shop.database.reader, order, kept)
+    assert plain["payment"]["bolt11"]["state"] == payment
+
+
+# Refusals, whole.
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (lsps1.not_found(), (101, "Not found", {"message": "there is no such order"})),
+        (NotAllowed("no"), (1, "Client rejected", {"message": "no"})),
+        (SoldOut("none left"), (1, "Client rejected", {"message": "none left"})),
+        (SellerAway("later"), (-32603, "Internal error", {"message": "later"})),
+        (MarketAway("later"), (-32603, "Internal error", {"message": "later"})),
+    ],
+)
+def test_an_error_is_told_with_the_code_of_the_specification(
+    error: Exception, told: tuple[int, str, dict[str, Any]]
+) -> None:
+    fault = rpc.fault_of(error)  # type: ignore[arg-type]
+    assert (fault.code, str(fault), fault.data) == told
+
+
+async def test_a_refusal_has_its_data_or_for_ldk_its_message(shop: ShopHarness) -> None:
+    order_id = "00000000-0000-4000-8000-000000000021FO"
+    told = await asked(shop, "lsps1.get_order", order_id=order_id)
+    assert told == {
+        "jsonrpc": "2.0",
+        "id": ZEUS_ID,
+        "error": {
+            "code": 101,
+            "message": "Not found",
+            "data": {"message": "there is no such order"},
+        },
+    }
+    told = await asked(shop, "lsps1.get_order", id_=LDK_ID, order_id=order_id)
+    assert told["error"] == {
+        "code": 101,
+        "message": "Not found: there is no such order",
+    }
+    for id_ in (ZEUS_ID, LDK_ID):
+        told = await asked(shop, "lsps2.get_info", id_=id_)
+        assert told["error"] == {"code": -32601, "message": "Method not found"}
+
+
+@pytest.mark.parametrize(
+    ("raw", "error"),
+    [
+        (b"{nope", {"code": -32700, "message": "Parse error"}),
+        (b"[]", {"code": -32600, "message": "Invalid request"}),
+    ],
+)
+async def test_garbage_is_refused_with_an_id_that_is_none(
+    shop: ShopHarness, raw: bytes, error: dict[str, Any]
+) -> None:
+    answer = await Rpc(Lsps1(shop.shop)).answer(PEER, raw)
+    told = {"jsonrpc": "2.0", "id": None, "error": error}
+    assert json.loads(answer or b"") == told
+
+
+async def test_params_may_be_missing_and_are_an_object(shop: ShopHarness) -> None:
+    answering = Rpc(Lsps1(shop.shop))
+    for params in ("", ',"params":null', ',"params":{}'):
+        raw = f'{{"id":"1","method":"lsps0.list_protocols"{params}}}'.encode()
+        answer = await answering.answer(PEER, raw)
+        assert json.loads(answer or b"") == {
+            "jsonrpc": "2.0",
+            "id": "1",
+            "result": {"protocols": [1]},
+        }
+    raw = b'{"id":"1","method":"lsps0.list_protocols","params":[]}'
+    answer = await answering.answer(PEER, raw)
+    assert json.loads(answer or b"")["error"]["data"] == {
+        "property": "params",
+        "message": "params: must be an object",
+        "unrecognized": [],
+    }
+
+
+async def test_each_call_takes_its_own_fields_alone(shop: ShopHarness) -> None:
+    for method, known in (
+        ("lsps0.list_protocols", {}),
+        ("lsps1.get_info", {}),
+        ("lsps1.get_order", {"order_id": "1"}),
+    ):
+        told = await asked(shop, method, **known, more=1)
+        assert told["error"]["data"]["unrecognized"] == ["more"]
+
+
+async def test_the_longest_message_and_the_longest_id_are_answered(
+    shop: ShopHarness,
+) -> None:
+    answering = Rpc(Lsps1(shop.shop))
+    raw = json.dumps({"id": "1" * 128, "method": "lsps0.list_protocols"}).encode()
+    for padded in (raw, raw.ljust(LONGEST)):
+        answer = await answering.answer(PEER, padded)
+        assert json.loads(answer or b"")["id"] == "1" * 128
+    assert await answering.answer(PEER, raw.ljust(LONGEST + 1)) is None
+
+
+class Broken(FakePayments):
+    """A treasury of which nobody thought."""
+
+    async def request(
+        self, order_id: str, sats: Sats, *, lives: timedelta
+    ) -> PaymentRequest:
+        del order_id, sats, lives
+        raise RuntimeError("the password is hunter2")
+
+
+async def test_what_is_broken_is_ours_to_mend_and_not_to_show(
+    shop: ShopHarness, logged: pytest.LogCaptureFixture
+) -> None:
+    broken = replace(shop.shop, payments=Broken())
+    request = {"id": ZEUS_ID, "method": "lsps1.create_order", "params": WANTED}
+    raw = json.dumps(request).encode()
+    answer = await Rpc(Lsps1(broken)).answer(PEER, raw)
+    assert json.loads(answer or b"") == {
+        "jsonrpc": "2.0",
+        "id": ZEUS_ID,
+        "error": {"code": -32603, "message": "Internal error"},
+    }
+    assert "a request of LSPS1 failed" in logged.text

@@ -1,0 +1,315 @@
+"""The opening of a direct channel: what is asked, what is kept, and when again."""
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import datetime, timedelta
+
+import pytest
+
+from leyden.domain.fundings import Funding
+from leyden.domain.openings import Coin, Opening, OpeningRefused
+from leyden.domain.orders import Event, Order, Status, advance
+from leyden.domain.payments import InvoiceState
+from leyden.domain.tickets import Lease
+from leyden.domain.units import Sats
+from leyden.sellers.base import WantedOpening
+from leyden.sellers.fake import FEE_VBYTES, FakeSeller
+from leyden.services.channels.promises import HOUR
+from leyden.services.channels.shop import OPENING
+from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.values import replace
+from tests.services.shop_harness import HARBOUR, ShopHarness, request_of
+from tests.services.test_direct_channels import (
+    OTHER,
+    PEER,
+    PRICE,
+    channel,
+    invoice_of,
+    paid,
+)
+
+LEFT = 240 * 50 - FEE_VBYTES * 10
+BARELY = timedelta(microseconds=1)
+
+
+@pytest.fixture
+async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
+    harness.seller.fill([3_000_000, 3_000_000])
+    harness.seller.online |= {PEER, OTHER}
+    yield harness
+    await harness.prove()
+
+
+async def coins_of(shop: ShopHarness, order: Order) -> list[Coin]:
+    return await shop.database.reader.reserved_coins.of_order(order.id)
+
+
+async def again(shop: ShopHarness) -> datetime | None:
+    """When the order is looked at again."""
+    return await shop.database.reader.tasks.next_due(OPENING, now=shop.now)
+
+
+async def at(shop: ShopHarness, when: datetime) -> None:
+    """Look at the orders at that time, and not before."""
+    shop.now = when
+    await shop.work(OPENING)
+
+
+async def leases(shop: ShopHarness, order: Order) -> dict[str, Lease]:
+    return await shop.database.reader.leases.of_orders([order.id])
+
+
+async def test_the_seller_is_asked_for_what_was_ordered(shop: ShopHarness) -> None:
+    order = await shop.create(channel(announce=True))
+    coins = await coins_of(shop, order)
+    order = await paid(shop, order)
+    (opened,) = shop.seller.opened_for(order.id)
+    assert opened.wanted == WantedOpening(
+        order_id=order.id,
+        pubkey=PEER,
+        capacity=Sats(1_000_000),
+        announce=True,
+        coins=tuple(coins),
+        fee_sat_per_vb=10,
+        zero_conf=False,
+    )
+
+
+async def test_a_published_channel_is_kept_with_what_it_cost(shop: ShopHarness) -> None:
+    order = await shop.create(channel())
+    (coin,) = await coins_of(shop, order)
+    order = await paid(shop, order)
+    lease = Lease(
+        channel_point=order.channel_point,
+        premium=Sats(4_999),
+        execution_fee=Sats(0),
+        chain_fee=Sats(FEE_VBYTES * 10),
+        self_chan_balance=Sats(0),
+        node=PEER,
+        peer=shop.seller.pubkey,
+        height=1_000,
+    )
+    assert await leases(shop, order) == {order.id: lease}
+    assert await shop.database.reader.fundings.watched() == [
+        Funding(
+            order_id=order.id,
+            organization_id=HARBOUR,
+            channel_point=order.channel_point,
+            peer=shop.seller.pubkey,
+            coins=(coin.outpoint,),
+            since=1_000,
+        )
+    ]
+    assert await again(shop) is None
+
+
+class Silent(FakeSeller):
+    """A seller that cannot tell what its transactions cost."""
+
+    async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
+        opened = await super().open(wanted)
+        return replace(opened, fee=None) if isinstance(opened, Opening) else opened
+
+
+async def test_a_fee_that_nobody_knows_is_the_highest(shop: ShopHarness) -> None:
+    """So nothing is given back that was spent."""
+    shop.seller, before = Silent(), shop.seller
+    shop.seller.coins, shop.seller.online = before.coins, before.online
+    order = await paid(shop, await shop.create(channel()))
+    assert (await leases(shop, order))[order.id].chain_fee == 240 * 50
+    assert await shop.credit() == 0
+
+
+@pytest.mark.parametrize("more", [0, 9])
+async def test_what_was_paid_beyond_the_price_is_credit(
+    shop: ShopHarness, more: int
+) -> None:
+    order = await shop.create(channel())
+    shop.payments.pay(request_of(order), PRICE + more)
+    await shop.settle_down()
+    assert await shop.status(order) is Status.FILLED
+    assert await shop.credit() == LEFT + more
+
+
+# When it is looked at again.
+
+
+async def test_a_node_that_is_away_is_dialled_every_two_seconds(
+    shop: ShopHarness,
+) -> None:
+    shop.seller.online.clear()
+    order = await paid(shop, await shop.create(channel()))
+    for _ in range(2):
+        assert await shop.status(order) is Status.CREATED
+        assert await again(shop) == shop.now + timedelta(seconds=2)
+        await at(shop, shop.now + timedelta(seconds=2))
+
+
+async def test_a_peer_that_does_not_answer_is_looked_at_every_second(
+    shop: ShopHarness,
+) -> None:
+    shop.seller.freezes = True
+    await paid(shop, await shop.create(channel()))
+    assert await again(shop) == shop.now + timedelta(seconds=5), "no answer at all"
+    await at(shop, shop.now + timedelta(seconds=5))
+    for _ in range(2):
+        assert await again(shop) == shop.now + timedelta(seconds=1)
+        await at(shop, shop.now + timedelta(seconds=1))
+
+
+async def test_a_seller_that_is_away_is_asked_every_five_seconds(
+    shop: ShopHarness,
+) -> None:
+    order = await shop.create(channel())
+    shop.seller.away = True
+    await paid(shop, order)
+    assert await again(shop) == shop.now + timedelta(seconds=5)
+
+
+async def test_fees_above_the_price_are_looked_at_every_half_minute(
+    shop: ShopHarness,
+) -> None:
+    shop.seller.fee_sat_per_vb = 51
+    await paid(shop, await shop.create(channel()))
+    assert await again(shop) == shop.now + timedelta(seconds=30)
+
+
+# How long it is waited for.
+
+
+async def test_a_payment_is_held_for_a_quarter_of_an_hour_at_most(
+    shop: ShopHarness,
+) -> None:
+    shop.seller.online.clear()
+    order = await paid(shop, await shop.create(channel()))
+    last = shop.now + timedelta(minutes=15)
+    await at(shop, last - BARELY)
+    assert await shop.status(order) is Status.CREATED
+    await at(shop, last + timedelta(seconds=2) - BARELY)
+    assert await shop.status(order) is Status.FAILED
+
+
+@pytest.mark.parametrize("away", [False, True])
+async def test_the_time_is_over_at_the_moment_itself(
+    shop: ShopHarness, *, away: bool
+) -> None:
+    """Whether the node is away or the seller."""
+    shop.seller.online.clear()
+    order = await paid(shop, await shop.create(channel()))
+    shop.seller.away = away
+    await at(shop, shop.now + timedelta(minutes=15))
+    assert await shop.status(order) is Status.FAILED
+    assert await again(shop) is None
+    shop.seller.away = False
+
+
+async def test_credit_waits_for_a_day_from_when_it_paid(shop: ShopHarness) -> None:
+    shop.seller.online.clear()
+    await shop.give_credit(PRICE)
+    order = await shop.create(channel())
+    await shop.settle_down()
+    await at(shop, shop.now + timedelta(days=1))
+    assert await shop.status(order) is Status.FAILED
+    assert await shop.credit() == PRICE
+
+
+async def test_a_submitted_order_outlasts_a_seller_that_is_away(
+    shop: ShopHarness,
+) -> None:
+    """Something was asked for: only the seller can tell what became of it."""
+    shop.seller.freezes = True
+    order = await paid(shop, await shop.create(channel()))
+    shop.seller.away = True
+    await at(shop, shop.now + timedelta(days=2))
+    assert await shop.status(order) is Status.SUBMITTED
+    assert await again(shop) == shop.now + timedelta(seconds=5)
+    shop.seller.away = False
+    shop.seller.thaw(refuses=False)
+    await at(shop, shop.now + timedelta(seconds=5))
+    assert await shop.status(order) is Status.FILLED
+
+
+# The limits, once more: settings may have changed since it was ordered.
+
+
+@pytest.mark.parametrize(("most", "opened"), [(2_000_000, True), (1_999_999, False)])
+async def test_no_more_is_opened_in_an_hour_than_may_be(
+    shop: ShopHarness, most: int, *, opened: bool
+) -> None:
+    await shop.give_credit(2 * PRICE)
+    first, second = await shop.create(channel()), await shop.create(channel(OTHER))
+    shop.rules = replace(shop.rules, seller_most_per_hour=Sats(most))
+    await shop.work(OPENING)
+    found = {await shop.status(each) for each in (first, second)}
+    if opened:
+        assert found == {Status.FILLED}
+        return
+    assert found == {Status.FILLED, Status.CREATING}
+    assert await again(shop) == shop.now + timedelta(seconds=2)
+    await at(shop, shop.now + HOUR - BARELY)
+    assert Status.CREATING in {await shop.status(each) for each in (first, second)}
+    await at(shop, shop.now + timedelta(seconds=2))
+    found = {await shop.status(each) for each in (first, second)}
+    assert found == {Status.FILLED}
+
+
+# What a program that died had asked for is found, whatever it had stored.
+
+
+async def unreached(shop: ShopHarness, order: Order) -> None:
+    """Store what the step stores that is told its peer is offline."""
+    async with shop.database.transaction() as tx:
+        work = await UnitOfWork.load(tx, [order.id], now=shop.now)
+        work.move(advance(work.order(order.id), Event.UNREACHED))
+        await work.flush(tx)
+
+
+async def test_an_opening_that_is_found_under_way_is_submitted(
+    shop: ShopHarness,
+) -> None:
+    shop.seller.freezes = True
+    order = await paid(shop, await shop.create(channel()))
+    await unreached(shop, order)
+    await at(shop, shop.now + timedelta(seconds=5))
+    assert await shop.status(order) is Status.SUBMITTED
+    shop.seller.publishes = False
+    shop.seller.thaw(refuses=False)
+    await unreached(shop, order)
+    await at(shop, shop.now + timedelta(seconds=1))
+    (point,) = shop.seller.channels
+    found = await shop.get(order)
+    assert (found.status, found.channel_point) == (Status.SUBMITTED, point)
+    assert invoice_of(shop, order) is InvoiceState.ACCEPTED
+
+
+async def test_a_channel_that_is_found_published_is_filled(shop: ShopHarness) -> None:
+    shop.seller.freezes = True
+    order = await paid(shop, await shop.create(channel()))
+    shop.seller.thaw(refuses=False)
+    await unreached(shop, order)
+    await at(shop, shop.now + timedelta(seconds=5))
+    assert await shop.status(order) is Status.FILLED
+    assert (await shop.database.reader.moves.of_order(order.id))[-2:] == [
+        (Status.CREATED, Status.SUBMITTED),
+        (Status.SUBMITTED, Status.FILLED),
+    ]
+
+
+class Leaving(FakeSeller):
+    """A seller whose peers leave as they are asked."""
+
+    async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
+        connected = await super().connect(pubkey, addresses)
+        self.online.discard(pubkey)
+        return connected
+
+
+async def test_a_peer_that_leaves_as_it_is_asked_may_come_again(
+    shop: ShopHarness,
+) -> None:
+    shop.seller, before = Leaving(), shop.seller
+    shop.seller.coins, shop.seller.online = before.coins, before.online
+    order = await paid(shop, await shop.create(channel()))
+    assert await shop.status(order) is Status.CREATED
+    assert await again(shop) == shop.now + timedelta(seconds=2)
+    moves = await shop.database.reader.moves.of_order(order.id)
+    assert moves[-1] == (Status.SUBMITTED, Status.CREATED)

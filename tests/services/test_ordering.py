@@ -1,0 +1,325 @@
+"""What an order is, what covers it, and for how long its price holds: whole values."""
+
+from datetime import timedelta
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Entry, Reason
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import InvoiceState
+from leyden.domain.pricing import AuctionTerms, Quote, Terms, quote
+from leyden.domain.quotas import Quota
+from leyden.domain.sources import Source
+from leyden.domain.units import Sats
+from leyden.errors import NotAllowed, NotFound, OverLimit, OverQuota, TreasuryAway
+from leyden.services.channels import credit, orders
+from leyden.services.channels.orders import Offer
+from leyden.services.channels.shop import EXPIRY, TICKET, TICKETS
+from leyden.values import replace
+from tests.services.plenty import PLENTY
+from tests.services.shop_harness import (
+    CHANNEL,
+    HARBOUR,
+    LIGHTHOUSE,
+    PRICE,
+    ShopHarness,
+)
+from tests.services.test_direct_channels import channel
+from tests.services.told import types_told
+
+MINUTE = timedelta(minutes=1)
+BARELY = timedelta(microseconds=1)
+PRICED = quote(CHANNEL, Terms(), AuctionTerms())
+ID = "00000000-0000-4000-8000-000000000021FO"
+
+
+def raise_price(harness: ShopHarness) -> Quote:
+    terms = Terms(service_fee_base=Sats(2_100))
+    harness.rules = replace(harness.rules, terms=terms)
+    return quote(CHANNEL, terms, AuctionTerms())
+
+
+async def offer(harness: ShopHarness) -> Offer:
+    return await orders.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
+
+
+async def due(harness: ShopHarness, kind: str) -> object:
+    return await harness.database.reader.tasks.next_due(kind, now=harness.now)
+
+
+async def unpaid(harness: ShopHarness, who: str = HARBOUR) -> int:
+    return await harness.database.reader.quotas.unpaid_orders(who, now=harness.now)
+
+
+async def may_owe(harness: ShopHarness, sats: int) -> None:
+    await credit.open_account(
+        harness.database, HARBOUR, most_owed=sats, actor="operator", now=harness.now
+    )
+
+
+# The price.
+
+
+async def test_a_price_is_offered_with_the_credit_that_it_would_use(
+    harness: ShopHarness,
+) -> None:
+    fresh = harness.now + MINUTE
+    assert await offer(harness) == (PRICED, 0, fresh, Source.POOL)
+    await harness.give_credit(21)
+    assert await offer(harness) == (PRICED, 21, fresh, Source.POOL)
+    await harness.give_credit(PRICE)
+    assert await offer(harness) == (PRICED, PRICE, fresh, Source.POOL)
+
+
+async def test_a_price_is_written_anew_after_a_minute_or_once_it_changed(
+    harness: ShopHarness,
+) -> None:
+    first = harness.now
+    await offer(harness)
+    harness.now = first + MINUTE - BARELY
+    assert (await offer(harness)).fresh_until == first + MINUTE
+    raised = raise_price(harness)
+    found = await offer(harness)
+    assert (found.quote, found.fresh_until) == (raised, harness.now + MINUTE)
+    harness.now += MINUTE + BARELY
+    assert (await offer(harness)).fresh_until == harness.now + MINUTE
+
+
+@pytest.mark.parametrize(("minutes", "holds"), [(10, True), (11.01, False)])
+async def test_a_price_holds_for_ten_minutes_and_what_was_fresh(
+    harness: ShopHarness, minutes: float, *, holds: bool
+) -> None:
+    await offer(harness)
+    raised = raise_price(harness)
+    harness.now += timedelta(minutes=minutes)
+    assert (await harness.create()).quote == (PRICED if holds else raised)
+
+
+async def test_anothers_price_does_not_hold(harness: ShopHarness) -> None:
+    await offer(harness)
+    raised = raise_price(harness)
+    assert (await harness.create(who=LIGHTHOUSE)).quote == raised
+
+
+# The order.
+
+
+async def test_an_order_waits_for_its_whole_price(harness: ShopHarness) -> None:
+    order = await harness.create(order_id=ID)
+    (request,) = harness.payments.requests.values()
+    assert request.order_id == ID
+    assert order == Order(
+        id=ID,
+        organization_id=HARBOUR,
+        status=Status.WAITING_PAYMENT,
+        created=harness.now,
+        expires=harness.now + timedelta(minutes=60),
+        quote=PRICED,
+        onchain_address=request.onchain_address,
+        lightning_invoice=request.lightning_invoice,
+        payment_hash=request.payment_hash,
+        invoice=InvoiceState.OPEN,
+    )
+    assert request.sats == PRICE
+    assert await harness.get(order) == order
+    assert await due(harness, EXPIRY) == order.expires
+    assert await due(harness, TICKET) is None
+    assert await harness.database.reader.ledger.of_order(ID) == []
+    assert await types_told(harness.database, HARBOUR) == ["order.created"]
+    assert (await unpaid(harness), await unpaid(harness, LIGHTHOUSE)) == (1, 0)
+
+
+async def test_the_same_id_is_the_same_order_and_nobody_elses(
+    harness: ShopHarness,
+) -> None:
+    order = await harness.create(order_id=ID)
+    harness.now += MINUTE
+    assert await harness.create(order_id=ID) == order
+    with pytest.raises(NotFound):
+        await harness.create(order_id=ID, who=LIGHTHOUSE)
+    with pytest.raises(NotFound):
+        await orders.get(harness.shop, LIGHTHOUSE, ID)
+    with pytest.raises(NotFound):
+        await harness.cancel(order, LIGHTHOUSE)
+    assert await orders.get(harness.shop, HARBOUR, ID) == order
+
+
+async def booked(harness: ShopHarness) -> list[Entry]:
+    found = await harness.database.reader.ledger.of_order(ID)
+    return [each.entry for each in found]
+
+
+def covering(what: Reason, source: str, sats: int) -> Entry:
+    return Entry(
+        key=f"order:{ID}:{what}",
+        what=what,
+        source=source,
+        target=ledger.held(ID),
+        sats=Sats(sats),
+        organization_id=HARBOUR,
+        order_id=ID,
+    )
+
+
+async def test_credit_covers_what_it_can(harness: ShopHarness) -> None:
+    await harness.give_credit(5_000)
+    order = await harness.create(order_id=ID)
+    assert (order.credit_used, order.charged, order.to_be_paid) == (5_000, 0, 11_163)
+    (request,) = harness.payments.requests.values()
+    assert request.sats == 11_163
+    assert await booked(harness) == [
+        covering(Reason.CREDIT_USED, ledger.credit(HARBOUR), 5_000)
+    ]
+
+
+async def test_credit_that_covers_all_asks_for_no_payment(harness: ShopHarness) -> None:
+    await harness.give_credit(PRICE)
+    order = await harness.create(order_id=ID)
+    assert order.status is Status.CREATING
+    assert (order.credit_used, order.payment_request) == (PRICE, None)
+    assert harness.payments.requests == {}
+    assert (await due(harness, EXPIRY), await due(harness, TICKET)) == (
+        None,
+        harness.now,
+    )
+    assert await unpaid(harness) == 0
+    assert await types_told(harness.database, HARBOUR, skip=1) == [
+        "order.created",
+        "credit.changed",
+        "order.paid",
+    ]
+
+
+async def test_an_account_covers_what_credit_does_not(harness: ShopHarness) -> None:
+    await may_owe(harness, PRICE - 5_000)
+    await harness.give_credit(5_000)
+    order = await harness.create(order_id=ID)
+    assert (order.credit_used, order.charged, order.status) == (
+        5_000,
+        PRICE - 5_000,
+        Status.CREATING,
+    )
+    assert await booked(harness) == [
+        covering(Reason.CREDIT_USED, ledger.credit(HARBOUR), 5_000),
+        covering(Reason.CHARGED, ledger.owed(HARBOUR), 11_163),
+    ]
+
+
+async def test_an_account_owes_its_limit_and_not_a_satoshi_more(
+    harness: ShopHarness,
+) -> None:
+    await may_owe(harness, 2 * PRICE - 1)
+    await harness.create()
+    with pytest.raises(OverLimit):
+        await harness.create()
+    await may_owe(harness, 2 * PRICE)
+    await harness.create()
+
+
+# Places of unpaid orders.
+
+
+async def test_an_order_without_an_invoice_takes_no_place(harness: ShopHarness) -> None:
+    harness.payments.away = True
+    with pytest.raises(TreasuryAway):
+        await harness.create(order_id=ID)
+    assert await unpaid(harness) == 0
+    harness.payments.away = False
+    with pytest.raises(NotFound):
+        await orders.get(harness.shop, HARBOUR, ID)
+
+
+async def test_the_place_is_there_before_the_invoice(harness: ShopHarness) -> None:
+    limits = {**PLENTY, Quota.UNPAID_ORDERS: 1}
+    harness.rules = replace(harness.rules, quotas=limits)
+    await harness.create()
+    with pytest.raises(OverQuota):
+        await harness.create(order_id=ID)
+    assert len(harness.payments.requests) == 1
+    await harness.give_credit(PRICE)
+    await harness.create()  # which needs no place
+    await harness.create(who=LIGHTHOUSE)
+
+
+# Lists, and the end.
+
+
+async def test_orders_are_listed_newest_first(harness: ShopHarness) -> None:
+    made = []
+    for _ in range(3):
+        made.append(await harness.create())
+        harness.now += MINUTE
+    await harness.create(who=LIGHTHOUSE)
+    found = await orders.list_(harness.shop, HARBOUR, most=2)
+    assert found == made[:0:-1]
+    last = found[-1]
+    rest = await orders.list_(
+        harness.shop, HARBOUR, before=(last.created, last.id), most=2
+    )
+    assert rest == made[:1]
+
+
+async def test_a_failed_order_that_is_cancelled_gives_back_nothing_more(
+    harness: ShopHarness,
+) -> None:
+    await harness.give_credit(PRICE)
+    harness.market.refuses = "no"
+    order = await harness.create(order_id=ID)
+    await harness.settle_down()
+    assert await harness.status(order) is Status.FAILED
+    before = await booked(harness)
+    for _ in range(2):
+        cancelled = await harness.cancel(order)
+        assert cancelled.status is Status.CANCELLED
+    assert await booked(harness) == before
+    assert await harness.credit() == PRICE
+
+
+async def test_an_order_that_is_being_made_cannot_be_cancelled(
+    harness: ShopHarness,
+) -> None:
+    await harness.give_credit(PRICE)
+    order = await harness.create()
+    with pytest.raises(NotAllowed, match="an order that is creating cannot be"):
+        await harness.cancel(order)
+    assert await harness.status(order) is Status.CREATING
+
+
+async def test_a_ticket_is_withdrawn_before_its_order_is_cancelled(
+    harness: ShopHarness,
+) -> None:
+    await harness.give_credit(PRICE)
+    order = await harness.create()
+    await harness.settle_down()
+    cancelled = await harness.cancel(order)
+    assert cancelled.status is Status.CANCELLED
+    assert cancelled.credit_refund == await harness.credit() == PRICE
+    assert harness.market.tickets()[cancelled.ticket_ref] == "cancelled"
+
+
+async def test_a_ticket_that_was_filled_meanwhile_is_looked_at_at_once(
+    harness: ShopHarness,
+) -> None:
+    await harness.give_credit(PRICE)
+    order = await harness.create()
+    await harness.settle_down()
+    ticket = await harness.ticket(order)
+    assert harness.market.register(ticket)
+    assert harness.market.match(ticket)
+    with pytest.raises(NotAllowed, match="was filled meanwhile"):
+        await harness.cancel(order)
+    assert await due(harness, TICKETS) == harness.now
+    await harness.work(TICKETS)
+    assert await harness.status(order) is Status.FILLED
+
+
+async def test_a_direct_order_has_its_coins_from_the_beginning(
+    harness: ShopHarness,
+) -> None:
+    harness.seller.fill([3_000_000])
+    order = await harness.create(channel())
+    reserved = harness.database.reader.reserved_coins
+    assert [each.sats for each in await reserved.of_order(order.id)] == [3_000_000]
+    assert (await harness.cancel(order)).status is Status.CANCELLED
+    assert await reserved.all_() == set()

@@ -1,0 +1,268 @@
+"""Which coins an order is promised, of which seller, and within which limits."""
+
+from collections.abc import AsyncIterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from leyden.domain.openings import Coin, SellerWallet
+from leyden.domain.orders import Order
+from leyden.domain.payments import Outpoint
+from leyden.domain.pricing import Terms, direct_quote
+from leyden.domain.units import Sats
+from leyden.errors import Conflict, SellerAway, SoldOut, Stale
+from leyden.sellers.fake import FakeSeller
+from leyden.services.channels import promises
+from leyden.services.channels.promises import HOUR, Promise, choose
+from leyden.storage.seller import KnownSeller
+from leyden.values import replace
+from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness
+from tests.services.test_direct_channels import OTHER, PEER, channel
+
+THIRD = "03" + PEER[2:]
+# A million, and 240 vbytes at 50 sat; a third input is 68 vbytes more, and so on.
+QUOTE = direct_quote(channel(), Terms())
+ALONE, OF_THREE, OF_FIVE = 1_012_000, 1_015_400, 1_022_200
+RESERVE = 100_000
+
+
+def wallet(*sats: int) -> SellerWallet:
+    return SellerWallet(
+        pubkey=PEER,
+        uri=PEER,
+        height=1_000,
+        synced=True,
+        coins=tuple(map(coin, range(len(sats)), sats)),
+        unconfirmed=Sats(0),
+        locked=Sats(0),
+        fee_sat_per_vb=10,
+    )
+
+
+def coin(number: int, sats: int) -> Coin:
+    return Coin(sats=Sats(sats), outpoint=Outpoint("ab" * 32, number))
+
+
+def chosen(*sats: int, reserved: frozenset[int] = frozenset()) -> list[int]:
+    taken = {Outpoint("ab" * 32, number) for number in reserved}
+    return [each.sats for each in choose(wallet(*sats), taken, QUOTE)]
+
+
+@pytest.mark.parametrize(
+    ("sats", "coins"),
+    [
+        # One that does, and of these the smallest.
+        ((3_000_000, ALONE, 2_000_000), [ALONE]),
+        ((3_000_000, ALONE - 1, 2_000_000), [2_000_000]),
+        # What lnd keeps back is there too.
+        ((ALONE + RESERVE,), [ALONE + RESERVE]),
+        ((ALONE + RESERVE - 1,), []),
+        ((ALONE, RESERVE), [ALONE]),
+        ((ALONE, RESERVE - 1), []),
+        # Else few: the largest first.
+        ((RESERVE, 412_000, 600_000), [600_000, 412_000]),
+        ((RESERVE + 1, 411_999, 600_000), [600_000, 411_999, RESERVE + 1]),
+        # Each beyond two costs more.
+        ((400_000, 400_000, OF_THREE - 800_000, RESERVE), [400_000, 400_000, 215_400]),
+        (
+            (400_000, 400_000, OF_THREE - 800_001, RESERVE),
+            [400_000, 400_000, 215_399, RESERVE],
+        ),
+        # Five at most.
+        ((OF_FIVE // 5,) * 6, [OF_FIVE // 5] * 5),
+        ((OF_FIVE // 5,) * 5 + (OF_FIVE // 5 - 1,), [OF_FIVE // 5] * 5),
+        ((OF_FIVE // 5,) * 4 + (OF_FIVE // 5 - 1,) * 3, []),
+        ((), []),
+    ],
+)
+def test_an_order_gets_the_smallest_coin_that_does_or_few(
+    sats: tuple[int, ...], coins: list[int]
+) -> None:
+    assert chosen(*sats) == coins
+
+
+def test_coins_of_other_orders_are_neither_taken_nor_counted() -> None:
+    assert chosen(ALONE, 2_000_000, reserved=frozenset({0})) == [2_000_000]
+    assert chosen(ALONE, RESERVE, reserved=frozenset({1})) == []
+
+
+# The seller.
+
+
+@pytest.fixture
+async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
+    harness.seller.fill([3_000_000] * 5)
+    yield harness
+    await harness.prove()
+
+
+async def test_the_seller_is_known_from_its_first_order_on(shop: ShopHarness) -> None:
+    reader = shop.database.reader
+    assert await promises.seller_uri(reader) == ""
+    await shop.create(channel())
+    pubkey, uri = shop.seller.pubkey, f"{shop.seller.pubkey}@seller.example:9735"
+    assert await reader.seller.find() == KnownSeller(pubkey, uri)
+    assert await promises.seller_uri(reader) == uri
+
+
+async def test_another_lnd_sells_once_the_operator_has_named_it(
+    shop: ShopHarness,
+) -> None:
+    await shop.create(channel())
+    shop.seller.pubkey = OTHER
+    with pytest.raises(SellerAway) as told:
+        await promises.look(shop.shop)
+    assert "than the one from before" in str(told.value)
+    shop.rules = replace(shop.rules, seller=OTHER)
+    assert (await promises.look(shop.shop)).pubkey == OTHER
+    await shop.create(channel(THIRD))
+    known = await shop.database.reader.seller.find()
+    assert known == KnownSeller(OTHER, f"{OTHER}@seller.example:9735")
+    shop.rules = replace(shop.rules, seller=THIRD)
+    with pytest.raises(SellerAway):
+        await promises.look(shop.shop)
+
+
+class Behind(FakeSeller):
+    """A seller whose lnd is not synced with its chain."""
+
+    async def wallet(self) -> SellerWallet:
+        return replace(await super().wallet(), synced=False)
+
+
+async def test_a_seller_that_is_behind_its_chain_sells_nothing(
+    shop: ShopHarness,
+) -> None:
+    shop.seller = Behind()
+    shop.seller.fill([3_000_000])
+    with pytest.raises(SellerAway) as told:
+        await shop.create(channel())
+    assert "not synced" in str(told.value)
+
+
+async def test_the_treasurys_lnd_sells_nothing(shop: ShopHarness) -> None:
+    await shop.start_sweeping()  # which learns what the treasury is
+    assert (await promises.look(shop.shop)).pubkey == shop.seller.pubkey
+    shop.seller.pubkey = shop.payments.pubkey
+    with pytest.raises(SellerAway) as told:
+        await promises.look(shop.shop)
+    assert "the seller is the treasury's lnd" in str(told.value)
+
+
+async def test_without_a_seller_there_is_none_to_look_at(shop: ShopHarness) -> None:
+    with pytest.raises(SellerAway, match="sells no direct channels"):
+        await promises.look(replace(shop.shop, seller=None))
+
+
+# The limits.
+
+
+async def test_an_hour_sells_as_much_as_the_operator_allows(shop: ShopHarness) -> None:
+    shop.rules = replace(
+        shop.rules, seller_most_per_hour=Sats(2_000_000), order_lives=3 * HOUR
+    )
+    for peer in (PEER, OTHER):
+        await shop.create(channel(peer))
+    shop.now += HOUR - timedelta(microseconds=1)
+    with pytest.raises(SoldOut):
+        await shop.create(channel(THIRD))
+    assert len(shop.payments.requests) == 2, "no invoice is made in vain"
+    shop.now += timedelta(microseconds=1)
+    await shop.create(channel(THIRD))
+
+
+async def test_a_node_gets_as_much_as_the_operator_allows(shop: ShopHarness) -> None:
+    shop.rules = replace(shop.rules, seller_most_per_peer=Sats(2_000_000))
+    await shop.create(channel())
+    await shop.create(channel(), LIGHTHOUSE)
+    with pytest.raises(Conflict, match=r"\(2,000,000 sat, with this order\)"):
+        await find(shop, "", PEER)
+    await find(shop, "", OTHER)
+
+
+async def find(shop: ShopHarness, whose: str, peer: str) -> Promise:
+    quote = direct_quote(channel(peer), Terms())
+    return await promises.find(shop.shop, whose, quote, now=shop.now)
+
+
+async def test_what_is_promised_is_of_the_seller_that_was_seen(
+    shop: ShopHarness,
+) -> None:
+    pubkey = shop.seller.pubkey
+    promise = await find(shop, HARBOUR, PEER)
+    assert promise.seller == KnownSeller(pubkey, f"{pubkey}@seller.example:9735")
+    assert [each.sats for each in promise.coins] == [3_000_000]
+
+
+async def test_an_order_of_theirs_is_in_the_way_before_any_invoice(
+    shop: ShopHarness,
+) -> None:
+    await shop.create(channel())
+    with pytest.raises(Conflict, match="one at a time"):
+        await find(shop, HARBOUR, PEER)
+    await find(shop, LIGHTHOUSE, PEER)
+
+
+async def kept(shop: ShopHarness, order: Order, promise: Promise, whose: str) -> None:
+    """Keep a promise with an order beside one that is there already."""
+    other = replace(
+        order,
+        id="00000000-0000-4000-8000-000000000021FO",
+        organization_id=LIGHTHOUSE,
+        onchain_address="bcrt1qlighthouse",
+        lightning_invoice="lnbcrtlighthouse",
+        payment_hash="21" * 32,
+    )
+    async with shop.database.transaction() as tx:
+        await tx.orders.add(other)
+        await promises.keep(
+            tx, shop.shop, other, promise, whose=whose, now=other.created
+        )
+        coins = await tx.reserved_coins.of_order(other.id)
+        assert coins == list(promise.coins)
+        raise Kept
+
+
+class Kept(Exception):
+    """It was kept, and nobody is to see it."""
+
+
+async def test_what_was_promised_to_two_is_one_orders(shop: ShopHarness) -> None:
+    both = [await find(shop, HARBOUR, PEER) for _ in range(2)]
+    assert both[0] == both[1]
+    order = await shop.create(channel())
+    with pytest.raises(Stale, match="promised to another order"):
+        await kept(shop, order, both[1], LIGHTHOUSE)
+    with pytest.raises(Kept):
+        await kept(shop, order, await find(shop, LIGHTHOUSE, PEER), LIGHTHOUSE)
+
+
+@pytest.mark.parametrize(
+    ("limits", "refused"),
+    [
+        ({}, Kept),
+        ({"seller_most_per_hour": Sats(2_000_000)}, Kept),
+        ({"seller_most_per_hour": Sats(1_999_999)}, SoldOut),
+        ({"seller_most_per_peer": Sats(2_000_000)}, Kept),
+        ({"seller_most_per_peer": Sats(1_999_999)}, Conflict),
+    ],
+)
+async def test_the_limits_are_looked_at_again_as_it_is_kept(
+    shop: ShopHarness, limits: dict[str, Any], refused: type[Exception]
+) -> None:
+    """The order is counted itself by then, and no order of its own is in its way."""
+    order = await shop.create(channel())
+    promise = await find(shop, LIGHTHOUSE, PEER)
+    shop.rules = replace(shop.rules, **limits)
+    with pytest.raises(refused):
+        await kept(shop, order, promise, LIGHTHOUSE)
+
+
+async def test_an_open_order_of_theirs_is_in_the_way_as_it_is_kept(
+    shop: ShopHarness,
+) -> None:
+    order = await shop.create(channel())
+    promise = await find(shop, LIGHTHOUSE, PEER)
+    with pytest.raises(Conflict, match="one at a time"):
+        await kept(shop, order, promise, HARBOUR)

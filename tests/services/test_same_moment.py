@@ -1,0 +1,154 @@
+"""A debt that begins between the look at it and the commit is repaid first.
+
+Whoever gives back has locked the organization. SQLite has one writer at a time; it is
+PostgreSQL where each of these goes red without `gives_back`.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+
+import pytest
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Entry, Reason
+from leyden.domain.orders import Order, Status
+from leyden.domain.tickets import Progress, TicketState
+from leyden.domain.units import Sats
+from leyden.sellers.fake import FEE_VBYTES
+from leyden.services.channels import credit, missing_tickets, seller_watch
+from leyden.services.channels.shop import EXPIRY, OPENING, TICKET
+from leyden.services.channels.tickets import ticket_moved
+from tests.lock_waits import until_stuck
+from tests.services import test_direct_channels as direct
+from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
+from tests.services.test_unused_fees import LEFT, filled, paid
+
+DEBT = 100_000
+PART = 5_000
+
+# What gives back, and how much.
+Giving = tuple[Callable[[], Awaitable[object]], int]
+
+
+async def part_paid(harness: ShopHarness) -> Order:
+    await harness.give_credit(PART)
+    return await harness.create()
+
+
+async def paid_directly(harness: ShopHarness) -> Order:
+    harness.seller.fill([3_000_000])
+    harness.seller.online.add(direct.PEER)
+    await harness.give_credit(direct.PRICE)
+    return await harness.create(direct.channel())
+
+
+async def a_filled_ticket(harness: ShopHarness) -> Giving:
+    order = await paid(harness)
+    return partial(ticket_moved, harness.shop, order.id, filled()), LEFT
+
+
+async def a_cancelled_ticket(harness: ShopHarness) -> Giving:
+    order = await paid(harness)
+    cancelled = Progress(state=TicketState.CANCELLED)
+    return partial(ticket_moved, harness.shop, order.id, cancelled), PRICE
+
+
+async def an_abandoned_ticket(harness: ShopHarness) -> Giving:
+    order = await paid(harness)
+    harness.market.forget(await harness.ticket(order))
+    abandon = partial(
+        missing_tickets.abandon,
+        harness.shop,
+        order.id,
+        reason="poold lost its data",
+        actor="operator:alice",
+    )
+    return abandon, PRICE
+
+
+async def a_refusal_of_the_market(harness: ShopHarness) -> Giving:
+    harness.market.refuses = "no"
+    await harness.give_credit(PRICE)
+    await harness.create()
+    return partial(harness.work, TICKET), PRICE
+
+
+async def the_end_of_its_time(harness: ShopHarness) -> Giving:
+    order = await part_paid(harness)
+    harness.now = order.expires
+    return partial(harness.work, EXPIRY), PART
+
+
+async def its_buyer(harness: ShopHarness) -> Giving:
+    return partial(harness.cancel, await part_paid(harness)), PART
+
+
+async def a_payment_that_timed_out(harness: ShopHarness) -> Giving:
+    order = await part_paid(harness)
+    harness.payments.pay(request_of(order))
+    await harness.hear()
+    assert await harness.status(order) is Status.CREATING
+    harness.payments.time_out(request_of(order))
+    return harness.hear, PART
+
+
+async def a_published_channel(harness: ShopHarness) -> Giving:
+    await paid_directly(harness)
+    return partial(harness.work, OPENING), 240 * 50 - FEE_VBYTES * 10
+
+
+async def a_lost_channel(harness: ShopHarness) -> Giving:
+    order = await paid_directly(harness)
+    await harness.settle_down()
+    order = await harness.get(order)
+    harness.seller.take_coin(order.channel_point)
+    harness.seller.height += 6
+    cost = direct.PRICE - await harness.credit()
+    return partial(seller_watch.look, harness.shop), cost
+
+
+@pytest.mark.parametrize(
+    "by",
+    [
+        a_filled_ticket,
+        a_cancelled_ticket,
+        an_abandoned_ticket,
+        a_refusal_of_the_market,
+        the_end_of_its_time,
+        its_buyer,
+        a_payment_that_timed_out,
+        a_published_channel,
+        a_lost_channel,
+    ],
+)
+async def test_what_is_owed_from_the_same_moment_is_repaid_first(
+    harness: ShopHarness, by: Callable[[ShopHarness], Awaitable[Giving]]
+) -> None:
+    give, back = await by(harness)
+    before = await harness.credit()
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def begin_debt() -> None:
+        debt = Entry(
+            key="a debt",
+            what=Reason.CORRECTION,  # of no treasury, which knows nothing of it
+            source=ledger.receivable(HARBOUR),
+            target=ledger.CORRECTIONS,
+            sats=Sats(DEBT),
+            organization_id=HARBOUR,
+        )
+        async with harness.database.transaction() as tx:
+            await tx.ledger.post([debt], at=harness.now)
+            begun.set()
+            await go.wait()
+
+    beginning = asyncio.create_task(begin_debt())
+    await begun.wait()
+    giving = asyncio.ensure_future(give())
+    await until_stuck(harness.database, giving)
+    go.set()
+    await asyncio.gather(beginning, giving)
+    assert await harness.credit() == before
+    owed = (await credit.balance(harness.database, HARBOUR)).owed
+    assert owed == DEBT - back

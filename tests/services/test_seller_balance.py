@@ -1,0 +1,133 @@
+"""What the operator is told of the seller's wallet."""
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from leyden.domain.fundings import CHILD_VBYTES, FundingRules
+from leyden.domain.units import Sats
+from leyden.errors import SellerAway
+from leyden.sellers.fake import FEE_VBYTES
+from leyden.services.channels import seller_balance, seller_watch
+from leyden.services.channels.seller_balance import SellerBalance, Unconfirmed
+from leyden.values import replace
+from tests.services.shop_harness import ShopHarness
+from tests.services.test_direct_channels import OTHER, PEER, channel, paid
+
+
+@pytest.fixture
+async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
+    harness.rules = replace(
+        harness.rules, fundings=FundingRules(bump_after=2, highest_sat_per_vb=40)
+    )
+    harness.seller.fill([3_000_000, 2_000_000, 5_000_000, 4_000_000])
+    harness.seller.online.add(PEER)
+    yield harness
+    await harness.prove()
+
+
+def balance(shop: ShopHarness, **of: Any) -> SellerBalance:
+    pubkey = shop.seller.pubkey
+    found = SellerBalance(
+        pubkey=pubkey,
+        uri=f"{pubkey}@seller.example:9735",
+        height=1_000,
+        fee_sat_per_vb=10,
+        coins=4,
+        free=Sats(14_000_000),
+        largest=Sats(5_000_000),
+        reserved=Sats(0),
+        locked=Sats(0),
+        unconfirmed=Sats(0),
+    )
+    return replace(found, **of)
+
+
+async def test_a_coin_is_free_or_an_orders_or_an_openings(shop: ShopHarness) -> None:
+    assert await seller_balance.look(shop.shop) == balance(shop)
+    order = await shop.create(channel())
+    assert await seller_balance.look(shop.shop) == balance(
+        shop, coins=3, free=12_000_000, reserved=2_000_000
+    )
+    await shop.create(channel(OTHER, capacity=4_500_000))
+    shop.seller.freezes = True
+    await paid(shop, order)
+    assert await seller_balance.look(shop.shop) == balance(
+        shop,
+        coins=2,
+        free=7_000_000,
+        largest=4_000_000,
+        reserved=5_000_000,
+        locked=2_000_000,
+    )
+    shop.seller.coins.clear()
+    shop.seller.channels.clear()
+    assert await seller_balance.look(shop.shop) == balance(
+        shop, coins=0, free=0, largest=0
+    )
+
+
+async def test_a_channel_that_no_block_has_is_told_with_what_was_done(
+    shop: ShopHarness,
+) -> None:
+    order = await paid(shop, await shop.create(channel()))
+    told = Unconfirmed(
+        order_id=order.id,
+        channel_point=order.channel_point,
+        blocks=0,
+        bumps=0,
+        sat_per_vb=0,
+        answer="",
+        needs_you="",
+    )
+    assert await seller_balance.unconfirmed(shop.shop, height=1_000) == [told]
+    assert await seller_balance.unconfirmed(shop.shop, height=999) == [told]
+    shop.seller.mined_from, shop.seller.fee_sat_per_vb = 1_000, 30
+    shop.seller.height += 2
+    await seller_watch.look(shop.shop)
+    bumped = replace(told, bumps=1, sat_per_vb=30, answer="taken")
+    assert await seller_balance.unconfirmed(shop.shop, height=1_007) == [
+        replace(bumped, blocks=7)
+    ]
+    ((_, fee),) = shop.seller.bumps
+    assert fee == 30 * (FEE_VBYTES + CHILD_VBYTES) - 10 * FEE_VBYTES
+    shop.seller.channels[order.channel_point].forgotten = True
+    await seller_watch.look(shop.shop)
+    assert await seller_balance.unconfirmed(shop.shop, height=1_002) == [
+        replace(bumped, blocks=2, needs_you="vanished")
+    ]
+
+
+async def test_what_a_macaroon_lacks_is_asked_of_the_seller(shop: ShopHarness) -> None:
+    assert await seller_balance.denied(shop.shop) == []
+    shop.seller.bumpable = False
+    (lacks,) = await seller_balance.denied(shop.shop)
+    assert lacks in seller_balance.old_macaroon([lacks])
+    assert await seller_balance.denied(replace(shop.shop, seller=None)) == []
+
+
+async def test_an_address_is_of_the_right_wallet_or_none(shop: ShopHarness) -> None:
+    assert await seller_balance.address(shop.shop) == f"bcrt1p{'q' * 58}"
+    with pytest.raises(SellerAway, match="sells no direct channels"):
+        await seller_balance.address(replace(shop.shop, seller=None))
+    shop.rules = replace(shop.rules, seller=OTHER)
+    with pytest.raises(SellerAway):
+        await seller_balance.address(shop.shop)
+
+
+async def test_a_wallet_below_the_limit_is_an_alarm(shop: ShopHarness) -> None:
+    free = replace(balance(shop), free=Sats(5_000_000))
+    assert seller_balance.alarm(free, low=Sats(5_000_000)) == ""
+    assert seller_balance.alarm(free, low=Sats(5_000_001)) == (
+        "the seller's wallet has 5,000,000 free sat: `leyden seller --address` prints "
+        "where to send more"
+    )
+
+
+def test_a_macaroon_that_lacks_something_is_an_alarm() -> None:
+    assert seller_balance.old_macaroon([]) == ""
+    assert seller_balance.old_macaroon(["/a", "/b"]) == (
+        "seller_macaroon lacks /a, /b: channels that stay unconfirmed are not bumped, "
+        "or not credited; bake a new one, see docs/direct-channels.md"
+    )
