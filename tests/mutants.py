@@ -98,7 +98,7 @@ MODULES = (
     _of_money("invoices", "test_booking.py"),
     _of_money("expiry", "test_expiry.py", "test_settlement.py"),
     _of_money("credit", "test_credit.py", "test_coupons.py"),
-    _of_money("promises", "test_promises.py"),
+    _of_money("reservations", "test_reservations.py"),
     _of_money("seller_balance", "test_seller_balance.py"),
     _of_money("zero_conf", "test_zero_conf.py"),
     _of_money("sources", "test_channel_sources.py"),

@@ -107,17 +107,17 @@ async def test_a_ticket_is_promised_unless_nobody_sells(
     source = sources.of(selling(harness, POOL), CHANNEL).source
     priced = await source.price(CHANNEL)
 
-    async def promise() -> object:
-        return await source.promise(HARBOUR, priced, now=harness.now)
+    async def reservation() -> object:
+        return await source.prepare(HARBOUR, priced, now=harness.now)
 
-    assert await promise() is None
+    assert await reservation() is None
     assert "while the auction is away" not in logged.text
     harness.market.away = True
-    assert await promise() is None
+    assert await reservation() is None
     assert "an order is taken while the auction is away" in logged.text
     harness.market.away, harness.market.sold_out = False, True
     with pytest.raises(SoldOut):
-        await promise()
+        await reservation()
 
 
 class Asked(SimulatedMarket):
@@ -138,7 +138,7 @@ async def test_the_auction_is_asked_for_the_channel_itself(
     harness.market = market = Asked()
     source = sources.of(selling(harness, POOL), CHANNEL).source
     priced = await source.price(CHANNEL)
-    await source.promise(HARBOUR, priced, now=harness.now)
+    await source.prepare(HARBOUR, priced, now=harness.now)
     assert market.asked == [priced]
 
 
@@ -151,13 +151,13 @@ async def test_an_order_of_the_same_buyers_is_in_the_way_of_a_direct_one(
     source = sources.of(selling(harness, OWN), channel()).source
     priced = await source.price(channel())
     with pytest.raises(Conflict, match="one at a time"):
-        await source.promise(HARBOUR, priced, now=harness.now)
-    promise = await source.promise(LIGHTHOUSE, priced, now=harness.now)
+        await source.prepare(HARBOUR, priced, now=harness.now)
+    reservation = await source.prepare(LIGHTHOUSE, priced, now=harness.now)
     order = replace(an_order(1), quote=priced, created=harness.now)
     with pytest.raises(Conflict, match="one at a time"):
         async with harness.database.transaction() as tx:
             await tx.orders.add(order)
-            await source.keep(tx, order, promise=promise)
+            await source.reserve(tx, order, reservation=reservation)
 
 
 async def test_a_direct_channel_is_promised_its_coins_and_keeps_them(
@@ -167,12 +167,12 @@ async def test_a_direct_channel_is_promised_its_coins_and_keeps_them(
     shop = selling(harness, OWN)
     source = sources.of(shop, channel()).source
     priced = await source.price(channel())
-    promise = await source.promise(HARBOUR, priced, now=harness.now)
-    assert promise is not None
+    reservation = await source.prepare(HARBOUR, priced, now=harness.now)
+    assert reservation is not None
     order = replace(an_order(1), quote=priced, created=harness.now)
     async with harness.database.transaction() as tx:
         await tx.orders.add(order)
-        await source.keep(tx, order, promise=None)
+        await source.reserve(tx, order, reservation=None)
         assert await tx.reserved_coins.of_order(order.id) == []
-        await source.keep(tx, order, promise=promise)
-        assert await tx.reserved_coins.of_order(order.id) == list(promise.coins)
+        await source.reserve(tx, order, reservation=reservation)
+        assert await tx.reserved_coins.of_order(order.id) == list(reservation.coins)

@@ -13,7 +13,7 @@ from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.sellers.base import WantedOpening
 from leyden.sellers.fake import FEE_VBYTES, FakeSeller
-from leyden.services.channels.promises import HOUR
+from leyden.services.channels.reservations import HOUR
 from leyden.services.channels.shop import OPENING
 from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.values import replace

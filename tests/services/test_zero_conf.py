@@ -7,7 +7,7 @@ import pytest
 
 from leyden.domain.openings import LSPS, SCID_ALIAS, ZERO_CONF
 from leyden.errors import Malformed, Upgrading
-from leyden.services.channels import promises, zero_conf
+from leyden.services.channels import reservations, zero_conf
 from leyden.values import replace
 from tests.domain.nodes import a_node, some_settings
 from tests.services.shop_harness import ShopHarness
@@ -28,7 +28,7 @@ async def floor(shop: ShopHarness) -> str:
 
 
 async def is_offered(shop: ShopHarness) -> bool:
-    wallet = await promises.look(shop.shop)
+    wallet = await reservations.look(shop.shop)
     return await zero_conf.is_offered(shop.shop, wallet)
 
 

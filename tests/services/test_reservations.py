@@ -1,4 +1,4 @@
-"""Which coins an order is promised, of which seller, and within which limits."""
+"""Which coins an order is reserved, of which seller, and within which limits."""
 
 from collections.abc import AsyncIterator
 from datetime import timedelta
@@ -13,8 +13,8 @@ from leyden.domain.pricing import Terms, direct_quote
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
 from leyden.sellers.fake import FakeSeller
-from leyden.services.channels import promises
-from leyden.services.channels.promises import HOUR, Promise, choose
+from leyden.services.channels import reservations
+from leyden.services.channels.reservations import HOUR, Reservation, choose
 from leyden.storage.seller import KnownSeller
 from leyden.values import replace
 from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness
@@ -99,11 +99,11 @@ async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
 
 async def test_the_seller_is_known_from_its_first_order_on(shop: ShopHarness) -> None:
     reader = shop.database.reader
-    assert await promises.seller_uri(reader) == ""
+    assert await reservations.seller_uri(reader) == ""
     await shop.create(channel())
     pubkey, uri = shop.seller.pubkey, f"{shop.seller.pubkey}@seller.example:9735"
     assert await reader.seller.find() == KnownSeller(pubkey, uri)
-    assert await promises.seller_uri(reader) == uri
+    assert await reservations.seller_uri(reader) == uri
 
 
 async def test_another_lnd_sells_once_the_operator_has_named_it(
@@ -112,16 +112,16 @@ async def test_another_lnd_sells_once_the_operator_has_named_it(
     await shop.create(channel())
     shop.seller.pubkey = OTHER
     with pytest.raises(SellerAway) as told:
-        await promises.look(shop.shop)
+        await reservations.look(shop.shop)
     assert "than the one from before" in str(told.value)
     shop.rules = replace(shop.rules, seller=OTHER)
-    assert (await promises.look(shop.shop)).pubkey == OTHER
+    assert (await reservations.look(shop.shop)).pubkey == OTHER
     await shop.create(channel(THIRD))
     known = await shop.database.reader.seller.find()
     assert known == KnownSeller(OTHER, f"{OTHER}@seller.example:9735")
     shop.rules = replace(shop.rules, seller=THIRD)
     with pytest.raises(SellerAway):
-        await promises.look(shop.shop)
+        await reservations.look(shop.shop)
 
 
 class Behind(FakeSeller):
@@ -143,16 +143,16 @@ async def test_a_seller_that_is_behind_its_chain_sells_nothing(
 
 async def test_the_treasurys_lnd_sells_nothing(shop: ShopHarness) -> None:
     await shop.start_sweeping()  # which learns what the treasury is
-    assert (await promises.look(shop.shop)).pubkey == shop.seller.pubkey
+    assert (await reservations.look(shop.shop)).pubkey == shop.seller.pubkey
     shop.seller.pubkey = shop.payments.pubkey
     with pytest.raises(SellerAway) as told:
-        await promises.look(shop.shop)
+        await reservations.look(shop.shop)
     assert "the seller is the treasury's lnd" in str(told.value)
 
 
 async def test_without_a_seller_there_is_none_to_look_at(shop: ShopHarness) -> None:
     with pytest.raises(SellerAway, match="sells no direct channels"):
-        await promises.look(replace(shop.shop, seller=None))
+        await reservations.look(replace(shop.shop, seller=None))
 
 
 # The limits.
@@ -181,18 +181,18 @@ async def test_a_node_gets_as_much_as_the_operator_allows(shop: ShopHarness) -> 
     await find(shop, "", OTHER)
 
 
-async def find(shop: ShopHarness, whose: str, peer: str) -> Promise:
+async def find(shop: ShopHarness, whose: str, peer: str) -> Reservation:
     quote = direct_quote(channel(peer), Terms())
-    return await promises.find(shop.shop, whose, quote, now=shop.now)
+    return await reservations.prepare(shop.shop, whose, quote, now=shop.now)
 
 
-async def test_what_is_promised_is_of_the_seller_that_was_seen(
+async def test_what_is_reserved_is_of_the_seller_that_was_seen(
     shop: ShopHarness,
 ) -> None:
     pubkey = shop.seller.pubkey
-    promise = await find(shop, HARBOUR, PEER)
-    assert promise.seller == KnownSeller(pubkey, f"{pubkey}@seller.example:9735")
-    assert [each.sats for each in promise.coins] == [3_000_000]
+    reservation = await find(shop, HARBOUR, PEER)
+    assert reservation.seller == KnownSeller(pubkey, f"{pubkey}@seller.example:9735")
+    assert [each.sats for each in reservation.coins] == [3_000_000]
 
 
 async def test_an_order_of_theirs_is_in_the_way_before_any_invoice(
@@ -204,8 +204,10 @@ async def test_an_order_of_theirs_is_in_the_way_before_any_invoice(
     await find(shop, LIGHTHOUSE, PEER)
 
 
-async def kept(shop: ShopHarness, order: Order, promise: Promise, whose: str) -> None:
-    """Keep a promise with an order beside one that is there already."""
+async def kept(
+    shop: ShopHarness, order: Order, reservation: Reservation, whose: str
+) -> None:
+    """Keep a reservation with an order beside one that is there already."""
     other = replace(
         order,
         id="00000000-0000-4000-8000-000000000021FO",
@@ -216,11 +218,11 @@ async def kept(shop: ShopHarness, order: Order, promise: Promise, whose: str) ->
     )
     async with shop.database.transaction() as tx:
         await tx.orders.add(other)
-        await promises.keep(
-            tx, shop.shop, other, promise, whose=whose, now=other.created
+        await reservations.reserve(
+            tx, shop.shop, other, reservation, whose=whose, now=other.created
         )
         coins = await tx.reserved_coins.of_order(other.id)
-        assert coins == list(promise.coins)
+        assert coins == list(reservation.coins)
         raise Kept
 
 
@@ -228,11 +230,11 @@ class Kept(Exception):
     """It was kept, and nobody is to see it."""
 
 
-async def test_what_was_promised_to_two_is_one_orders(shop: ShopHarness) -> None:
+async def test_what_was_reserved_for_two_is_one_orders(shop: ShopHarness) -> None:
     both = [await find(shop, HARBOUR, PEER) for _ in range(2)]
     assert both[0] == both[1]
     order = await shop.create(channel())
-    with pytest.raises(Stale, match="promised to another order"):
+    with pytest.raises(Stale, match="reserved to another order"):
         await kept(shop, order, both[1], LIGHTHOUSE)
     with pytest.raises(Kept):
         await kept(shop, order, await find(shop, LIGHTHOUSE, PEER), LIGHTHOUSE)
@@ -253,16 +255,16 @@ async def test_the_limits_are_looked_at_again_as_it_is_kept(
 ) -> None:
     """The order is counted itself by then, and no order of its own is in its way."""
     order = await shop.create(channel())
-    promise = await find(shop, LIGHTHOUSE, PEER)
+    reservation = await find(shop, LIGHTHOUSE, PEER)
     shop.rules = replace(shop.rules, **limits)
     with pytest.raises(refused):
-        await kept(shop, order, promise, LIGHTHOUSE)
+        await kept(shop, order, reservation, LIGHTHOUSE)
 
 
 async def test_an_open_order_of_theirs_is_in_the_way_as_it_is_kept(
     shop: ShopHarness,
 ) -> None:
     order = await shop.create(channel())
-    promise = await find(shop, LIGHTHOUSE, PEER)
+    reservation = await find(shop, LIGHTHOUSE, PEER)
     with pytest.raises(Conflict, match="one at a time"):
-        await kept(shop, order, promise, HARBOUR)
+        await kept(shop, order, reservation, HARBOUR)
