@@ -161,8 +161,20 @@ GUARDS = (
             (
                 "a_payment_that_timed_out",
                 "checkout",
-                "gives_back=any(_may_end_order(each) for _, each in news)",
+                "gives_back=any(_may_give_back(each) for _, each in news)",
                 "gives_back=False",
+            ),
+            (
+                "a_late_payment",
+                "checkout",
+                "return isinstance(update, Output) or update.state is ",
+                "return isinstance(update, Invoice) and update.state is ",
+            ),
+            (
+                "too_much_over_lightning",
+                "checkout",
+                "if any(work.surplus(work.order(order_id)) > 0 for order_id in ids):",
+                "if False:",
             ),
         )
     ),

@@ -93,6 +93,24 @@ async def a_payment_that_timed_out(harness: ShopHarness) -> Giving:
     return harness.hear, PART
 
 
+async def too_much_over_lightning(harness: ShopHarness) -> Giving:
+    order = await harness.create()
+    harness.payments.pay(request_of(order), PRICE + PART)
+    await harness.hear()
+    return partial(harness.work, TICKET), PART
+
+
+async def a_late_payment(harness: ShopHarness) -> Giving:
+    order = await harness.create()
+    harness.now = order.expires
+    await harness.work(EXPIRY)
+    assert await harness.status(order) is Status.EXPIRED
+    harness.payments.send(order.onchain_address, PART)
+    await harness.hear()
+    harness.payments.mine(3)
+    return harness.hear, PART
+
+
 async def a_published_channel(harness: ShopHarness) -> Giving:
     await paid_directly(harness)
     return partial(harness.work, OPENING), 240 * 50 - FEE_VBYTES * 10
@@ -118,6 +136,8 @@ async def a_lost_channel(harness: ShopHarness) -> Giving:
         the_end_of_its_time,
         its_buyer,
         a_payment_that_timed_out,
+        too_much_over_lightning,
+        a_late_payment,
         a_published_channel,
         a_lost_channel,
     ],

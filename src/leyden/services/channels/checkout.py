@@ -118,7 +118,7 @@ async def _record(
                 {order_id for order_id, _ in news},
                 now=now,
                 with_outputs=any(isinstance(each, Output) for _, each in news),
-                gives_back=any(_may_end_order(each) for _, each in news),
+                gives_back=any(_may_give_back(each) for _, each in news),
             )
             # Neighbours in the database together, so that few of its pages change at a
             # time; what is told of one order keeps its order.
@@ -129,8 +129,9 @@ async def _record(
     await until_not_stale(step)
 
 
-def _may_end_order(update: PaymentUpdate) -> bool:
-    return isinstance(update, Invoice) and update.state is InvoiceState.CANCELLED
+def _may_give_back(update: PaymentUpdate) -> bool:
+    """Return whether money may become credit: late, too much, or of an ended order."""
+    return isinstance(update, Output) or update.state is InvoiceState.CANCELLED
 
 
 def decide(
@@ -245,7 +246,10 @@ class TicketMaker:
         """Do step 4 for all of these; ended tasks prove that all are ours."""
         ids = [each.order.id for each in made]
         async with self._shop.database.transaction() as tx:
-            work = await UnitOfWork.load(tx, ids, now=self._shop.clock())
+            now = self._shop.clock()
+            work = await UnitOfWork.load(tx, ids, now=now)
+            if any(work.surplus(work.order(order_id)) > 0 for order_id in ids):
+                work = await UnitOfWork.load(tx, ids, now=now, gives_back=True)
             for each in sorted(made, key=lambda each: each.order.id):
                 _keep_ticket(work, each)
             await work.flush(tx)
@@ -288,7 +292,7 @@ def _keep_ticket(work: UnitOfWork, made: _Made) -> None:
     credit(
         work,
         order,
-        work.holds(order) - order.total_fee,
+        work.surplus(order),
         source=ledger.held(order.id),
         what=Reason.SURPLUS,
         key=f"ticketed:{order.id}:surplus",

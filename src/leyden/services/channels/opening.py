@@ -269,7 +269,7 @@ def _book(work: UnitOfWork, order: Order, lease: Lease, *, settled: bool) -> Non
     credit(
         work,
         order,
-        max(0, work.holds(order) - order.total_fee),
+        max(0, work.surplus(order)),
         source=ledger.held(order.id),
         what=Reason.SURPLUS,
         key=f"opened:{order.id}:surplus",

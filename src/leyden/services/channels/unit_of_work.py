@@ -97,6 +97,10 @@ class UnitOfWork(Struct, kw_only=True):
         """Return the money held for an order."""
         return self.balance(ledger.held(order.id))
 
+    def surplus(self, order: Order) -> Sats:
+        """Return how much more is held for an order than it costs."""
+        return Sats(self.holds(order) - order.total_fee)
+
     def outstanding(self, organization_id: str) -> Sats:
         """Return an organization's debt for money that the chain took back."""
         return Sats(-self.balance(ledger.receivable(organization_id)))
