@@ -1,5 +1,6 @@
 """What is decided about a payment: what is held, and when a ticket is due."""
 
+import asyncio
 from datetime import timedelta
 from functools import partial
 
@@ -11,9 +12,12 @@ from leyden.domain.orders import Order, Status
 from leyden.domain.payments import Invoice, InvoiceState, Outpoint, Output
 from leyden.domain.units import Sats
 from leyden.services.channels import checkout
-from leyden.services.channels.shop import CLOSING, TICKET, ShopSettings
+from leyden.services.channels.checkout import TicketMaker
+from leyden.services.channels.shop import CLOSING, OPENING, TICKET, ShopSettings
+from leyden.tasks import Work
 from leyden.values import replace
-from tests.services.shop_harness import ShopHarness, request_of
+from tests.services import test_direct_channels as direct
+from tests.services.shop_harness import LIGHTHOUSE, ShopHarness, request_of
 from tests.services.stored_order import (
     HARBOUR,
     HELD,
@@ -42,6 +46,7 @@ async def accept(stored_order: StoredOrder, sats: int) -> Order:
             payment_hash=ORDER.payment_hash,
             state=InvoiceState.ACCEPTED,
             sats=Sats(sats),
+            expires=871_234,
         ),
     )
 
@@ -60,7 +65,7 @@ async def test_a_held_payment_of_the_price_makes_the_ticket_due(
     given = PAID if due else ORDER
     for _ in range(2):
         assert await accept(stored_order, sats) == given.with_changes(
-            invoice=InvoiceState.ACCEPTED, htlc_sats=Sats(sats)
+            invoice=InvoiceState.ACCEPTED, htlc_sats=Sats(sats), htlc_expires=871_234
         )
     assert ("took less than the invoice" in logged.text) == (sats < PRICE)
     assert await stored_order.all_due() == due
@@ -188,5 +193,85 @@ async def test_the_auction_is_waited_for_since_the_payment(
             await tx.tasks.put(TICKET, order.id, due=now)
         await harness.work(TICKET)
         assert await harness.status(order) is status
-    assert "the auction did not answer in time" in logged.text
+    (said,) = [each for each in logged.records if each.msg == "no ticket was made"]
+    assert vars(said)["why"] == "the auction did not answer in time"
     harness.market.away = False
+
+
+async def test_what_is_told_of_one_order_at_once_is_booked_in_its_order(
+    harness: ShopHarness, logged: pytest.LogCaptureFixture
+) -> None:
+    """Held, and cancelled again: the other way round it would be held for good."""
+    order, other = await harness.create(), await harness.create(who=LIGHTHOUSE)
+    told = partial(Invoice, payment_hash=order.payment_hash)
+    await checkout.record_payments(
+        harness.shop,
+        [
+            told(state=InvoiceState.ACCEPTED, sats=PRICE),
+            Invoice(
+                payment_hash=other.payment_hash, state=InvoiceState.ACCEPTED, sats=PRICE
+            ),
+            told(state=InvoiceState.CANCELLED),
+        ],
+        now=LATER,
+    )
+    assert "one by one" not in logged.text
+    assert await harness.status(order) is Status.FAILED
+    assert await harness.status(other) is Status.CREATING
+    assert (await harness.get(other)).paid_at == LATER
+
+
+async def test_tickets_that_come_together_are_kept_together(
+    harness: ShopHarness,
+) -> None:
+    made = TicketMaker(harness.shop)
+    paid = [await harness.create() for _ in range(3)]
+    for order in paid:
+        harness.payments.pay(request_of(order))
+    await harness.hear()
+    async with harness.database.transaction() as tx:
+        until = harness.now + timedelta(seconds=30)
+        claims = await tx.tasks.claim(TICKET, now=harness.now, until=until, most=3)
+    await asyncio.gather(*(made.make(Work(harness.database, each)) for each in claims))
+    assert {await harness.status(order) for order in paid} == {Status.CREATED}
+    assert await harness.database.reader.tasks.next_due(TICKET, now=until) is None
+
+
+async def test_a_channel_of_the_sellers_own_needs_no_ticket(
+    harness: ShopHarness,
+) -> None:
+    harness.seller.fill([3_000_000])
+    await harness.give_credit(direct.PRICE)
+    await harness.create(direct.channel())
+    due = harness.database.reader.tasks.next_due
+    assert await due(OPENING, now=harness.now) == harness.now
+    assert await due(TICKET, now=harness.now) is None
+
+
+async def test_whoever_has_paid_is_shown_the_ticket_once_it_is_made(
+    harness: ShopHarness,
+) -> None:
+    harness.rules = replace(harness.rules, answer_waits=timedelta(minutes=1))
+    await harness.give_credit(PRICE)
+    order = await harness.create()
+    assert order.status is Status.CREATING
+    shown = asyncio.create_task(checkout.ticketed(harness.shop, order))
+    await asyncio.sleep(0.02)  # it has looked, and looks again
+    await harness.settle_down()
+    async with asyncio.timeout(10):
+        assert await shown == await harness.get(order)
+    assert (await shown).status is Status.CREATED
+
+
+async def test_after_a_while_nobody_waits_for_a_ticket_any_longer(
+    harness: ShopHarness,
+) -> None:
+    harness.rules = replace(harness.rules, answer_waits=timedelta(milliseconds=10))
+    await harness.give_credit(PRICE)
+    order = await harness.create()
+    async with asyncio.timeout(10):
+        assert (await checkout.ticketed(harness.shop, order)).status is Status.CREATING
+    await harness.settle_down()
+    # Who has one is shown it as it is, and the database is not asked.
+    made = await harness.get(order)
+    assert await checkout.ticketed(harness.shop, made) is made

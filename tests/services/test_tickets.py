@@ -16,7 +16,7 @@ from leyden.market.simulated import SimulatedMarket
 from leyden.services.channels import corrections, credit
 from leyden.services.channels.book import OrderBook
 from leyden.services.channels.checkout import TicketMaker, record_payment
-from leyden.services.channels.shop import TICKET
+from leyden.services.channels.shop import TICKET, WITHDRAWAL
 from leyden.services.channels.tickets import ticket_moved
 from leyden.services.operators.verify import verify
 from leyden.storage.statements import Statement
@@ -216,6 +216,25 @@ async def test_an_order_that_ended_while_its_ticket_was_made_gets_none(
     await harness.prove()
 
 
+async def test_a_ticket_that_is_made_after_its_withdrawal_is_withdrawn_too(
+    harness: ShopHarness,
+) -> None:
+    order, coin = await paid_with_coins(harness)
+
+    async def give_up() -> None:
+        harness.market = market
+        await take_back(harness, order, coin)
+        await harness.cancel(order)
+        await harness.work(WITHDRAWAL)  # of which there is nothing yet
+        assert harness.market.tickets() == {}
+
+    market, harness.market = harness.market, Beforehand(harness.market, give_up)
+    await harness.settle_down()
+    assert await harness.status(order) is Status.CANCELLED
+    assert list(harness.market.tickets().values()) == ["cancelled"]
+    await harness.prove()
+
+
 async def paid_with_coins(harness: ShopHarness) -> tuple[Order, Outpoint]:
     order = await harness.create()
     coin = harness.payments.send(order.onchain_address, PRICE)
@@ -252,6 +271,14 @@ class Meanwhile(SimulatedMarket):
         made = await super().offer(order_id, quote)
         await self._happens()
         return made
+
+
+class Beforehand(Meanwhile):
+    """A market where something happens before it makes a ticket."""
+
+    async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
+        await self._happens()
+        return await SimulatedMarket.offer(self, order_id, quote)
 
 
 async def test_a_zombie_writes_nothing(harness: ShopHarness) -> None:
