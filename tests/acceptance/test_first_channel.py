@@ -41,6 +41,7 @@ async def test_the_customer_gets_a_first_channel(market_town: Town) -> None:
     assert story["channel_point"] in points
 
 
+@pytest.mark.long
 async def test_a_hosted_node_gets_a_first_channel(market_town: Town) -> None:
     story = await played(market_town, "--hosted", "--capacity", "2000000")
     assert story["capacity"] == 2_000_000

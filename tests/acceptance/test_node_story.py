@@ -275,6 +275,7 @@ async def test_a_kill_of_ours_touches_no_node(town: Town) -> None:
     await town.of(node, "DELETE", "")
 
 
+@pytest.mark.long
 async def test_guessing_at_a_password_costs_no_more_than_the_nodes_own_share(
     town: Town,
 ) -> None:

@@ -188,6 +188,7 @@ def test_a_control_plane_that_is_gone_is_made_again_around_its_machines(
     until("an answer afterwards", lambda: light.state(1))
 
 
+@pytest.mark.long
 def test_a_machine_that_was_switched_off_comes_back_with_its_volumes(
     up: DevCluster, light: Light
 ) -> None:

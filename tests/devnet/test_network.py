@@ -91,6 +91,7 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
     assert (await actions.status(home))["height"] is None
 
 
+@pytest.mark.long
 async def test_daemons_that_die_are_started_again_while_supervised(
     place_: Place,
 ) -> None:

@@ -234,7 +234,7 @@ async def test_what_was_reserved_for_two_is_one_orders(shop: ShopHarness) -> Non
     both = [await find(shop, HARBOUR, PEER) for _ in range(2)]
     assert both[0] == both[1]
     order = await shop.create(channel())
-    with pytest.raises(Stale, match="reserved to another order"):
+    with pytest.raises(Stale, match="reserved for another order"):
         await kept(shop, order, both[1], LIGHTHOUSE)
     with pytest.raises(Kept):
         await kept(shop, order, await find(shop, LIGHTHOUSE, PEER), LIGHTHOUSE)
