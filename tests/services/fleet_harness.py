@@ -178,6 +178,15 @@ class FleetHarness:
             now=self.now,
         )
 
+    async def lose_wallet(self, node: Node) -> None:
+        """Let a locked node end, and its folder with the wallet be gone."""
+        self.runtime.say(node.id, State.LOCKED)
+        await self.settled()
+        self.runtime.end(node.id)
+        self.runtime.lose(node.id)
+        await self.settled()
+        await self.later(seconds=5)
+
     async def settled(self) -> None:
         """Let everything that was heard be written down."""
         await self.watching.settled()

@@ -100,7 +100,7 @@ async def test_each_source_has_its_own_price(harness: ShopHarness) -> None:
     assert direct == direct_quote(channel(), terms)
 
 
-async def test_a_ticket_is_promised_unless_nobody_sells(
+async def test_a_ticket_is_for_sale_unless_nobody_sells(
     harness: ShopHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     """An auction that is away may be back before it is paid."""
@@ -160,7 +160,7 @@ async def test_an_order_of_the_same_buyers_is_in_the_way_of_a_direct_one(
             await source.reserve(tx, order, reservation=reservation)
 
 
-async def test_a_direct_channel_is_promised_its_coins_and_keeps_them(
+async def test_a_direct_channel_is_prepared_with_coins_and_reserves_them(
     harness: ShopHarness,
 ) -> None:
     harness.seller.fill([3_000_000])

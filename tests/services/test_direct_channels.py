@@ -232,7 +232,7 @@ async def test_a_lock_that_ends_in_the_middle_gives_the_channel_away(
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
 
 
-async def test_two_orders_never_promise_the_same_coin(shop: ShopHarness) -> None:
+async def test_two_orders_never_reserve_the_same_coin(shop: ShopHarness) -> None:
     first = await shop.create(channel(capacity=2_000_000))
     second = await shop.create(channel(OTHER, capacity=2_000_000), LIGHTHOUSE)
     with pytest.raises(SoldOut):
@@ -340,15 +340,15 @@ async def test_the_end_of_a_lease_is_told_before_and_then(shop: ShopHarness) -> 
 async def test_a_channel_that_is_closed_early_is_told_once(shop: ShopHarness) -> None:
     order = await paid(shop, await shop.create(channel()))
     (opened,) = shop.seller.opened_for(order.id)
-    promised = shop.database.reader.orders.capacity_ordered_to
-    assert await promised(PEER) == 1_000_000
+    ordered = shop.database.reader.orders.capacity_ordered_to
+    assert await ordered(PEER) == 1_000_000
     shop.seller.close_channel(opened.point, by_seller=False)
     for _ in range(2):
         assert await happened(shop) == ["channel.closed_early"]
     since = shop.now - timedelta(hours=1)
     early = await shop.database.reader.leases.closed_early(since=since, most=9)
     assert early == [order.id]
-    assert await promised(PEER) == 0
+    assert await ordered(PEER) == 0
     assert await shop.status(order) is Status.FILLED, "nothing is given back by itself"
 
 

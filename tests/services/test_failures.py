@@ -1,7 +1,6 @@
 """Why a node could not be started: told to its owner, and in full to the operator."""
 
 from leyden.domain.nodes import Node, Status
-from leyden.domain.observations import State
 from leyden.services.nodes import failures, views
 from leyden.services.nodes.failures import Failure
 from tests.services.fleet_harness import HARBOUR, FleetHarness
@@ -48,12 +47,7 @@ async def test_it_is_kept_once_however_often_a_start_is_tried(
 
 async def test_another_reason_takes_its_place(fleet_harness: FleetHarness) -> None:
     node = await fleet_harness.running()
-    fleet_harness.runtime.say(node.id, State.LOCKED)
-    await fleet_harness.settled()
-    fleet_harness.runtime.end(node.id)
-    fleet_harness.runtime.lose(node.id)
-    await fleet_harness.settled()
-    await fleet_harness.later(seconds=5)
+    await fleet_harness.lose_wallet(node)
     assert (await fleet_harness.node(node.id)).status is Status.FAILED
     assert await told(fleet_harness, node) == GONE
     fleet_harness.runtime.fails_after = "nothing"

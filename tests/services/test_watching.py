@@ -116,12 +116,7 @@ async def test_of_what_is_heard_twice_nothing_is_to_be_done(
 
 async def test_a_node_whose_wallet_is_gone_fails(fleet_harness: FleetHarness) -> None:
     node = await fleet_harness.running()
-    fleet_harness.runtime.say(node.id, State.LOCKED)
-    await fleet_harness.settled()
-    fleet_harness.runtime.end(node.id)
-    fleet_harness.runtime.lose(node.id)
-    await fleet_harness.settled()
-    await fleet_harness.later(seconds=5)
+    await fleet_harness.lose_wallet(node)
     assert (await fleet_harness.node(node.id)).status is Status.FAILED
     assert fleet_harness.runtime.starts == [node.id]
 

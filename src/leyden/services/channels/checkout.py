@@ -248,6 +248,8 @@ class TicketMaker:
         async with self._shop.database.transaction() as tx:
             now = self._shop.clock()
             work = await UnitOfWork.load(tx, ids, now=now)
+            # What is too much becomes credit. That is rare, and not known before: only
+            # then are the organizations locked, and their debts read again.
             if any(work.surplus(work.order(order_id)) > 0 for order_id in ids):
                 work = await UnitOfWork.load(tx, ids, now=now, gives_back=True)
             for each in sorted(made, key=lambda each: each.order.id):

@@ -31,7 +31,7 @@ from leyden.values import Struct, replace
 
 SUFFIX = "FO"
 
-# Keeps in an order's transaction what its source promised.
+# Reserves in an order's transaction what its source prepared.
 _Reserve = Callable[[Stores, Order], Awaitable[None]]
 
 # Asked again within this, the quote on record is as good as a new one.
