@@ -280,6 +280,22 @@ GUARDS = (
         "tests/storage/test_write_turns.py",
     ),
     Guard(
+        "who fails after others leaves them what they wrote",
+        "storage/sqlite.py",
+        "turn.is_first = is_first",
+        "turn.is_first = True",
+        "tests/storage/test_sqlite_groups.py",
+        "takes_nobody",
+    ),
+    Guard(
+        "what a full disk has undone is not said to be committed",
+        "storage/sqlite.py",
+        "raise DatabaseAway(retry_after_s=5)  # a full disk has undone it",
+        "pass",
+        "tests/storage/test_sqlite_groups.py",
+        "undid_by_itself",
+    ),
+    Guard(
         "a stopped process holds up one commit, not each",
         "storage/sqlite_turns.py",
         "self._patient = time.monotonic() < until_s",

@@ -6,9 +6,12 @@ BEGIN, which may wait for another process, COMMIT, which waits for the disk,
 and statements that write many rows run in a thread.
 
 Writers take turns (write_queue.py). Writers that wait at the same time share
-one fsync: each has its own savepoint, all are committed together, and each
-continues only after that commit ("group commit": tens of thousands of durable
-steps a second instead of hundreds).
+one fsync: all are committed together, and each continues only after that commit
+("group commit": tens of thousands of durable steps a second instead of hundreds).
+A step that fails must not take others with it, so each is behind a savepoint of its
+own, but the first: it has the transaction for itself until it is done. A savepoint
+costs a copy of each page that is changed, and with many pages (a batch of payments)
+more and more: SQLite walks through all copies after each statement.
 """
 
 import asyncio
@@ -96,6 +99,7 @@ class _Transaction:
         queue: WriteQueue,
         wake: Callable[[set[str]], None],
     ) -> None:
+        self._connection = connection
         self._execute = connection.execute
         self._run = run
         self._queue = queue
@@ -108,7 +112,8 @@ class _Transaction:
         self._queue.put(turn)
         try:
             await turn.granted
-            self._execute("SAVEPOINT step")
+            if not turn.is_first:
+                self._execute("SAVEPOINT step")
         except BaseException as error:
             turn.finished.set_result(False)
             if isinstance(error, sqlite3.Error):
@@ -151,16 +156,24 @@ class _Transaction:
             raise
 
     def _release(self) -> bool:
+        if not self._connection.in_transaction:
+            raise DatabaseAway(retry_after_s=5)  # a full disk has undone it
         try:
-            self._execute("RELEASE step")
+            if not self._turn.is_first:
+                self._execute("RELEASE step")
         except BaseException:
             self._roll_back()
             raise
         return True
 
     def _roll_back(self) -> None:
-        self._execute("ROLLBACK TO step")
-        self._execute("RELEASE step")
+        if not self._connection.in_transaction:
+            return
+        if self._turn.is_first:
+            self._execute("ROLLBACK")
+        else:
+            self._execute("ROLLBACK TO step")
+            self._execute("RELEASE step")
 
 
 class SqliteDatabase:
@@ -199,27 +212,43 @@ class SqliteDatabase:
         """Grant turns one at a time; commit those that waited together at once."""
         while await self._queue.wait():
             try:
-                async with self._write_turns.taken():
-                    await self._in_thread("BEGIN IMMEDIATE")
+                await self._begin()
             except sqlite3.Error as error:
                 for turn in self._queue.take(1):
-                    if not turn.granted.done():
-                        turn.granted.set_exception(translated(error))
+                    _tell(turn.granted, translated(error))
                 continue
-            turns = self._queue.take()
-            await self._commit([each for each in turns if await self._take(each)])
+            landed: list[Turn] = []
+            for turn in self._queue.take():
+                if await self._take(turn, is_first=not landed):
+                    landed.append(turn)
+            await self._commit(landed)
 
-    async def _take(self, turn: Turn) -> bool:
+    async def _begin(self) -> None:
+        async with self._write_turns.taken():
+            await self._in_thread("BEGIN IMMEDIATE")
+
+    async def _take(self, turn: Turn, *, is_first: bool) -> bool:
+        if not self._writing.in_transaction:
+            if not is_first:
+                # A full disk rolls everything back, the turns before this one included.
+                _tell(turn.granted, DatabaseAway(retry_after_s=5))
+                return False
+            try:  # the one before failed, with all of the transaction
+                await self._begin()
+            except sqlite3.Error as error:
+                _tell(turn.granted, translated(error))
+                return False
         if turn.granted.cancelled():
             return False
-        if not self._writing.in_transaction:
-            # A full disk rolls everything back, the turns before this one included.
-            turn.granted.set_exception(DatabaseAway(retry_after_s=5))
-            return False
+        turn.is_first = is_first
         turn.granted.set_result(None)
         return await turn.finished
 
     async def _commit(self, landed: list[Turn]) -> None:
+        if not self._writing.in_transaction:
+            for turn in landed:
+                _tell(turn.durable, DatabaseAway(retry_after_s=5))
+            return
         try:
             with COMMIT.time():
                 await self._in_thread("COMMIT")
@@ -227,8 +256,7 @@ class SqliteDatabase:
             with contextlib.suppress(sqlite3.Error):
                 await self._in_thread("ROLLBACK")
             for turn in landed:
-                if not turn.durable.cancelled():
-                    turn.durable.set_exception(translated(error))
+                _tell(turn.durable, translated(error))
         else:
             self._reads.forget()
             for turn in landed:
@@ -256,3 +284,8 @@ class SqliteDatabase:
         self._reads.close()
         self._writing.close()
         self._write_turns.close()
+
+
+def _tell(waiting: asyncio.Future[None], error: Exception) -> None:
+    if not waiting.cancelled():
+        waiting.set_exception(error)

@@ -22,6 +22,7 @@ class Turn(Struct, eq=False):
     granted: asyncio.Future[None] = field(default_factory=asyncio.Future)
     finished: asyncio.Future[bool] = field(default_factory=asyncio.Future)
     durable: asyncio.Future[None] = field(default_factory=asyncio.Future)
+    is_first: bool = False  # nobody's work is before it in the transaction
 
 
 class WriteQueue:
