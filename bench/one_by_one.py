@@ -30,7 +30,7 @@ from leyden.market.simulated import SimulatedMarket
 from leyden.services.channels import order_events
 from leyden.services.channels.shop import ticket_purpose
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.storage.sqlite import connect_to_write
+from leyden.storage.sqlite_connections import connect_to_write
 
 _CONNECTIONS = 8
 _PAID = """

@@ -288,6 +288,14 @@ GUARDS = (
         "takes_nobody",
     ),
     Guard(
+        "who fails behind others is undone",
+        "storage/sqlite.py",
+        'self._execute("ROLLBACK TO step")',
+        "pass",
+        "tests/storage/test_sqlite_groups.py",
+        "takes_nobody",
+    ),
+    Guard(
         "what a full disk has undone is not said to be committed",
         "storage/sqlite.py",
         "raise DatabaseAway(retry_after_s=5)  # a full disk has undone it",

@@ -332,7 +332,7 @@ _OF_MONEY = (
     Guard(
         "of a batch that fails nothing is written",
         "storage/sqlite.py",
-        'self._execute("ROLLBACK TO step")',
+        'self._execute("ROLLBACK")',
         "pass",
         "tests/services/test_unit_of_work.py",
     ),
@@ -381,7 +381,7 @@ _OF_MONEY = (
     ),
     Guard(
         "a database that may lose commits is told of",
-        "storage/sqlite.py",
+        "storage/sqlite_connections.py",
         "if is_ not in lasting:",
         "if False:",
         "tests/storage/test_doubts.py",

@@ -7,7 +7,7 @@ import pytest
 
 from leyden.services.operators.verify import verify
 from leyden.storage.database import Database, open_database
-from leyden.storage.sqlite import connect, durability_risks
+from leyden.storage.sqlite_connections import connect, durability_risks
 
 
 async def test_as_it_is_opened_here_nothing_can_be(db: Database) -> None:

@@ -8,7 +8,8 @@ import pytest
 
 from leyden.errors import Away, DatabaseAway, Stale, Taken
 from leyden.storage.database import Database
-from leyden.storage.sqlite import SqliteDatabase, connect
+from leyden.storage.sqlite import SqliteDatabase
+from leyden.storage.sqlite_connections import connect
 from leyden.storage.sqlite_turns import turns_path
 from tests.metrics import Observed
 from tests.storage.test_transactions import an_organization
@@ -63,6 +64,22 @@ async def test_nothing_is_committed_for_one_who_fails_alone(
         await add(sqlite_db, "harbour", fails=Stale())
     await add(sqlite_db, "pier")
     assert commits.new()[0] == 1
+
+
+async def test_much_at_once_is_committed_before_others_write(
+    sqlite_db: Database,
+) -> None:
+    """Else those behind would be behind a savepoint that slows them for nothing."""
+
+    async def add_many() -> None:
+        async with sqlite_db.transaction() as tx:
+            for number in range(600):
+                await tx.accounts.add(an_organization(f"many {number}"))
+
+    commits = Observed.since_now("leyden_commit_duration_seconds")
+    await asyncio.gather(add(sqlite_db, "pier"), add_many(), add(sqlite_db, "mole"))
+    assert commits.new()[0] == 2
+    assert len(await names(sqlite_db)) == 602
 
 
 async def test_those_behind_one_who_fails_wait_for_another_process(

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.storage.sqlite import connect, connect_to_write
+from leyden.storage.sqlite_connections import connect, connect_to_write
 from leyden.storage.sqlite_turns import turns_path
 from leyden.storage.wal import Change, Wal
 

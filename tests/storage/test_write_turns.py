@@ -11,7 +11,8 @@ import pytest
 
 from leyden.domain.accounts import Organization, new_id
 from leyden.storage.database import Database, open_database
-from leyden.storage.sqlite import SqliteDatabase, connect
+from leyden.storage.sqlite import SqliteDatabase
+from leyden.storage.sqlite_connections import connect
 from leyden.storage.sqlite_turns import WriteTurns, turns_path
 from tests.conftest import NOW
 from tests.metrics import Observed

@@ -18,7 +18,7 @@ import asyncio
 import contextlib
 import sqlite3
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from datetime import datetime
@@ -26,8 +26,13 @@ from pathlib import Path
 from types import TracebackType
 
 from leyden.domain.times import utc_now
-from leyden.errors import DatabaseAway, SetupError
+from leyden.errors import DatabaseAway
 from leyden.storage.commits import COMMIT
+from leyden.storage.sqlite_connections import (
+    connect,
+    connect_to_write,
+    durability_risks,
+)
 from leyden.storage.sqlite_reads import Reads
 from leyden.storage.sqlite_statements import WritingStatements, translated
 from leyden.storage.sqlite_turns import WriteTurns
@@ -35,58 +40,13 @@ from leyden.storage.statements import Wake
 from leyden.storage.stores import Stores
 from leyden.storage.write_queue import Turn, WriteQueue
 
-# Long enough for an operator's command beside the server, short enough for a caller.
-_BUSY_TIMEOUT_S = 4.0
 # What is on disk is told of once the thread that put it there has Python's lock again;
 # beside a busy event loop Python would let it wait for 5 ms at each commit.
 _HANDS_OVER_S = 0.0005
-_PREPARED = 256  # statements that are kept: all of the program's own
-_LASTING: Mapping[str, set[object]] = {"synchronous": {2, 3}, "journal_mode": {"wal"}}
+# Changes of rows that are worth a commit: next to them a sync costs little, and whoever
+# comes next is the first again.
+_MOST_IN_ONE = 500
 _inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
-
-
-def connect(path: Path, *, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connection:
-    """Open the file with our settings: WAL, synchronous FULL, foreign keys."""
-    connection = sqlite3.connect(
-        path,
-        timeout=timeout_s,
-        isolation_level=None,
-        check_same_thread=False,
-        cached_statements=_PREPARED,
-    )
-    try:
-        connection.execute("PRAGMA journal_mode=WAL")
-    except sqlite3.OperationalError as error:
-        connection.close()
-        raise SetupError(f"{path}: cannot be opened: {error}") from None
-    connection.execute("PRAGMA synchronous=FULL")
-    connection.execute("PRAGMA foreign_keys=ON")
-    # What a savepoint would go back to is kept here, and not in a temporary file that
-    # costs seven writes a step: nobody needs it after a crash.
-    connection.execute("PRAGMA temp_store=MEMORY")
-    return connection
-
-
-def connect_to_write(path: Path) -> sqlite3.Connection:
-    """Open the file for writing.
-
-    Pages that a thousand payments change at once are not written twice, and
-    the WAL is checkpointed a quarter as often as usual.
-    """
-    connection = connect(path)
-    connection.execute("PRAGMA cache_size=-16000")
-    connection.execute("PRAGMA wal_autocheckpoint=4000")
-    return connection
-
-
-def durability_risks(connection: sqlite3.Connection) -> list[str]:
-    """Return reasons why a commit here could be lost in a power cut."""
-    found = []
-    for name, lasting in _LASTING.items():
-        (is_,) = connection.execute(f"PRAGMA {name}").fetchone()
-        if is_ not in lasting:
-            found.append(f"SQLite's {name} is {is_}")
-    return found
 
 
 class _Transaction:
@@ -218,9 +178,13 @@ class SqliteDatabase:
                     _tell(turn.granted, translated(error))
                 continue
             landed: list[Turn] = []
+            committed = self._writing.total_changes
             for turn in self._queue.take():
                 if await self._take(turn, is_first=not landed):
                     landed.append(turn)
+                if self._writing.total_changes - committed > _MOST_IN_ONE:
+                    await self._commit(landed)
+                    landed, committed = [], self._writing.total_changes
             await self._commit(landed)
 
     async def _begin(self) -> None:
