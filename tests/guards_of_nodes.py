@@ -384,7 +384,7 @@ GUARDS = (
     ),
     Guard(
         "a status that is no longer true is not told",
-        "services/nodes/webhooks.py",
+        "services/nodes/announcements.py",
         "await tx.webhooks.supersede_status(node.id)",
         "pass",
         "tests/services/test_webhooks.py",
@@ -398,7 +398,7 @@ GUARDS = (
     ),
     Guard(
         "a burst of blocks out of order is told once",
-        "services/nodes/webhooks.py",
+        "services/nodes/announcements.py",
         "return last is None or not is_recent(last, now=now, within=QUIET)",
         "return True",
         "tests/services/test_webhooks.py",
