@@ -38,7 +38,8 @@ from leyden.domain.units import Sats
 from leyden.gateway.fake import FakeGateway
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.fake import FakePayments
-from leyden.runtimes.fake import FakeHomes, FakeRuntime
+from leyden.runtimes.fake import FakeRuntime
+from leyden.runtimes.fake_homes import FakeHomes
 from leyden.services.channels import orders
 from leyden.services.channels import shop as shop_rules
 from leyden.services.channels.shop import Shop

@@ -22,7 +22,7 @@ from leyden.domain.webhook_urls import Allowed
 from leyden.domain.webhooks import UpdateAvailable
 from leyden.services.deliveries.dispatchers import AT_ONCE, Dispatcher, deliver
 from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
-from leyden.services.nodes import webhooks
+from leyden.services.nodes import announcements
 from leyden.storage.database import Database, open_database
 from leyden.storage.launch_specs import SealedLaunchSpec
 from leyden.storage.receivers import webhook_secret_purpose
@@ -102,7 +102,7 @@ class Postbox:
             for number in numbers
         ]
         async with self.database.transaction() as tx:
-            await webhooks.announce(tx, node, told, now=utc_now())
+            await announcements.announce(tx, node, told, now=utc_now())
 
     def is_busy(self) -> bool:
         """Return whether something is under way, or due."""

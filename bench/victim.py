@@ -15,7 +15,7 @@ from bench.town import PATIENCE_S, Caller
 from leyden.domain.times import utc_now
 from leyden.domain.webhooks import UpdateAvailable
 from leyden.errors import DatabaseAway
-from leyden.services.nodes import webhooks
+from leyden.services.nodes import announcements
 from leyden.services.platform import Platform
 
 API, STATE, WEBHOOK = "API", "/v1/state through the gateway", "webhooks"
@@ -116,7 +116,7 @@ class Victim:
         while True:
             with contextlib.suppress(DatabaseAway):
                 async with self.platform.database.transaction() as tx:
-                    await webhooks.announce(tx, node, [told], now=utc_now())
+                    await announcements.announce(tx, node, [told], now=utc_now())
                 return
 
     async def _heard(self, announced: dict[int, float]) -> None:

@@ -392,7 +392,7 @@ GUARDS = (
     ),
     Guard(
         "a status that is no longer true is not told",
-        "services/nodes/webhooks.py",
+        "services/nodes/announcements.py",
         "await tx.webhooks.supersede_status(node.id)",
         "pass",
         "tests/services/test_webhooks.py",
@@ -406,7 +406,7 @@ GUARDS = (
     ),
     Guard(
         "a burst of blocks out of order is told once",
-        "services/nodes/webhooks.py",
+        "services/nodes/announcements.py",
         "return last is None or not is_recent(last, now=now, within=QUIET)",
         "return True",
         "tests/services/test_webhooks.py",
@@ -504,21 +504,21 @@ GUARDS = (
     ),
     Guard(
         "nodes belong to the home that the database remembers",
-        "app/ownership.py",
+        "app/home_record.py",
         "if known.identity != ours.identity:",
         "if False:",
         "tests/app/test_ownership.py",
     ),
     Guard(
         "a copy of a home is another one",
-        "app/ownership.py",
+        "app/home_record.py",
         "if known.place != ours.place:",
         "if False:",
         "tests/app/test_ownership.py",
     ),
     Guard(
         "a home from before has the folders of its nodes",
-        "app/ownership.py",
+        "app/home_record.py",
         "        if lost:\n",
         "        if False:\n",
         "tests/app/test_ownership.py",

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from leyden.app import local_egress
+from leyden.app import local_egress, node_openings
 from leyden.domain.nodes import Network
 from leyden.errors import SetupError
 from leyden.lnd.chains import Bitcoind, Btcd, Chain, Neutrino
@@ -57,7 +57,7 @@ def grounds(*backends: Any) -> dict[Network, Ground]:
 
 
 def test_a_signer_may_be_where_nodes_or_webhooks_reach() -> None:
-    reach = local_egress.signers(
+    reach = node_openings.signers(
         Settings(
             nodes_may_reach="10.1.0.0/16, 10.2.0.1:10009",
             nodes_may_not_reach="93.184.216.0/24",
@@ -77,7 +77,7 @@ def test_a_signer_may_be_where_nodes_or_webhooks_reach() -> None:
             ("93.184.215.34", 10_009),
         )
     ] == [True, True, False, True, True, False, False, True]
-    assert not local_egress.signers(Settings()).permits_host("10.1.2.3", 10_009)
+    assert not node_openings.signers(Settings()).permits_host("10.1.2.3", 10_009)
 
 
 @WITH_NFT
@@ -150,7 +150,7 @@ def test_where_a_policy_is_required_nothing_starts_without(
 def test_the_chain_backend_is_open(
     placement: Placement, backend: Any, opened: tuple[str, int | None]
 ) -> None:
-    policy = local_egress.policy_of(Settings(), placement, grounds(backend))
+    policy = node_openings.policy_of(Settings(), placement, grounds(backend))
     assert Opening(ip_network(opened[0]), opened[1]) in policy.openings
 
 
@@ -162,7 +162,7 @@ def test_the_operator_opens_and_closes(placement: Placement) -> None:
         treasury_host="45.1.2.4:8080",
         pool_host="45.1.2.5:12010",
     )
-    policy = local_egress.policy_of(given, placement, {})
+    policy = node_openings.policy_of(given, placement, {})
     own = [each for each in policy.openings if each.port != 53]
     assert own == [
         Opening(ip_network("10.4.0.0/16")),
@@ -182,7 +182,7 @@ def test_nodes_reach_the_peer_ports_of_the_gateway_and_no_other_port_of_it(
     placement: Placement,
 ) -> None:
     given = Settings(peer_ports="21000-21009, 21020")
-    policy = local_egress.policy_of(given, placement, {})
+    policy = node_openings.policy_of(given, placement, {})
     here = ip_network("127.0.0.1/32")
     own = [each for each in policy.openings if each.network == here]
     assert [(each.port, each.last_port) for each in own if each.port != 53] == [
@@ -198,7 +198,7 @@ def test_nodes_reach_the_peer_ports_of_the_gateway_and_no_other_port_of_it(
 )
 def test_what_is_no_network_is_refused(placement: Placement, text: str) -> None:
     with pytest.raises(SetupError, match="nodes_may_reach: "):
-        local_egress.policy_of(Settings(nodes_may_reach=text), placement, {})
+        node_openings.policy_of(Settings(nodes_may_reach=text), placement, {})
 
 
 def replace_setting(given: Settings, **changes: Any) -> Settings:
@@ -211,4 +211,4 @@ def test_a_backend_without_a_port_opens_nothing(
 ) -> None:
     for backend in (replace(BTCD, host=host), Neutrino(only_peers=(host,))):
         with pytest.raises(SetupError, match="name its port"):
-            local_egress.policy_of(homes[0], placement, grounds(backend))
+            node_openings.policy_of(homes[0], placement, grounds(backend))

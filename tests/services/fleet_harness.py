@@ -23,7 +23,8 @@ from leyden.domain.nodes import Action, Network, Node, Type
 from leyden.domain.observations import State
 from leyden.errors import NodeAway
 from leyden.gateway.fake import FakeGateway
-from leyden.runtimes.fake import FakeHomes, FakeRuntime
+from leyden.runtimes.fake import FakeRuntime
+from leyden.runtimes.fake_homes import FakeHomes
 from leyden.services.nodes import commands, creation, reconciler, relocations
 from leyden.services.nodes.creation import NodeParameters
 from leyden.services.nodes.fleet import (

@@ -12,7 +12,7 @@ from leyden.domain.nodes import Node
 from leyden.domain.webhooks import Event, StatusChanged
 from leyden.services.deliveries.dispatchers import Dispatcher, deliver
 from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
-from leyden.services.nodes import webhooks
+from leyden.services.nodes import announcements, webhooks
 from leyden.storage.database import Database
 from leyden.storage.deliveries import Delivery
 from leyden.storage.launch_specs import SealedLaunchSpec
@@ -75,7 +75,7 @@ class Post:
     async def announce(self, node: Node, *events: Event | str) -> None:
         told = [StatusChanged(e) if isinstance(e, str) else e for e in events]
         async with self.database.transaction() as tx:
-            await webhooks.announce(tx, node, told, now=self.now)
+            await announcements.announce(tx, node, told, now=self.now)
 
     async def run(self, *, most: int = 100) -> int:
         """Do everything that is due, as the queue would; give the number of runs."""

@@ -12,7 +12,8 @@ from leyden.domain.relocations import Relocation, Step
 from leyden.domain.starts import Start
 from leyden.errors import NotAllowed, NotFound
 from leyden.runtimes.composite import SeveralRuntimes
-from leyden.runtimes.fake import FakeRuntime, FakeSide
+from leyden.runtimes.fake import FakeRuntime
+from leyden.runtimes.fake_side import FakeSide
 from leyden.services.nodes import relocations
 from leyden.services.nodes.relocations import MOST_FAILURES
 from leyden.values import replace

@@ -14,7 +14,7 @@ from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
 from leyden.services.deliveries.dispatchers import FORGETTING, prune
 from leyden.services.deliveries.manual_limits import ManualLimit
 from leyden.services.deliveries.node_mail import WEBHOOKS
-from leyden.services.nodes import webhooks
+from leyden.services.nodes import announcements, webhooks
 from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
@@ -66,7 +66,7 @@ async def test_what_is_rolled_back_is_not_announced(post: Post) -> None:
     node = await post.house()
     with pytest.raises(Stale):
         async with post.database.transaction() as tx:
-            await webhooks.announce(tx, node, [UPDATE], now=post.now)
+            await announcements.announce(tx, node, [UPDATE], now=post.now)
             raise Stale
     await post.run()
     assert post.told == []
@@ -372,7 +372,7 @@ async def test_another_url_begins_anew(post: Post) -> None:
     moved = replace(node, settings=some_settings(webhook=other))
     async with post.database.transaction() as tx:
         await tx.nodes.save(node, moved)
-        await webhooks.url_changed(tx, moved, now=post.now)
+        await announcements.url_changed(tx, moved, now=post.now)
     await post.run()
     assert [each.url for each in post.sender.received] == [URL, other]
     assert post.told[1:] == ["waiting_unlock"]
@@ -387,7 +387,7 @@ async def test_without_a_url_nothing_waits_any_more(post: Post) -> None:
     moved = replace(node, settings=some_settings(webhook=""))
     async with post.database.transaction() as tx:
         await tx.nodes.save(node, moved)
-        await webhooks.url_changed(tx, moved, now=post.now)
+        await announcements.url_changed(tx, moved, now=post.now)
     await post.pass_time(days=1)
     assert len(post.told) == 1
     assert await post.states(node) == ["failed", "failed"]
@@ -562,7 +562,7 @@ async def test_forgetting_a_node_leaves_nothing_of_its_webhooks(post: Post) -> N
         await post.announce(each, "stopped")
     await post.run()
     async with post.database.transaction() as tx:
-        await webhooks.forget(tx, node.id)
+        await announcements.forget(tx, node.id)
     assert await post.deliveries(node) == []
     assert len(await post.deliveries(other)) == 1
 

@@ -10,9 +10,10 @@ import asyncio
 from collections.abc import Sequence
 
 from leyden.app import clusters, identity
+from leyden.app.home_record import as_home, refuse_another_authority
 from leyden.app.identity import Here
 from leyden.app.liveness import LivenessCheck
-from leyden.app.ownership import as_home, refuse_another_authority, refuse_unserved
+from leyden.app.ownership import refuse_unserved
 from leyden.domain.nodes import DesiredState, Node, RuntimeName
 from leyden.domain.observations import Observation, observe
 from leyden.errors import SetupError

@@ -18,9 +18,9 @@ from pathlib import Path
 from typing import Final
 
 from leyden.app import gateways, identity
+from leyden.app.home_record import as_home, refuse
 from leyden.app.identity import Here
 from leyden.app.liveness import LivenessCheck
-from leyden.app.ownership import as_home, refuse
 from leyden.certificates import previous_authorities
 from leyden.certificates.authority import (
     Authority,

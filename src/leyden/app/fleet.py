@@ -11,8 +11,8 @@ from functools import partial
 from leyden import __version__
 from leyden.app import (
     gateways,
-    local_egress,
     local_nodes,
+    node_openings,
     onions,
     origins,
     peer_addresses,
@@ -108,7 +108,7 @@ def fleet_of(
             peer_ports=peer_addresses.ports(given),
             webhooks=allowed(given),
             calls=Calls(
-                webhook=reach(given), remotesigninghost=local_egress.signers(given)
+                webhook=reach(given), remotesigninghost=node_openings.signers(given)
             ),
             data_kept=timedelta(seconds=given.node_data_kept_s),
             quotas=limits(given),

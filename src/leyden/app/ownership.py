@@ -1,11 +1,11 @@
 """Ownership of local nodes: one home looks after them.
 
-The database records the home: its identity, its place and its certificate
-authority. A process of another home, or of a copy of this one, is rejected
-at its start. In addition each process of the home sends a heartbeat every
-few seconds. A process in another container, or after a reboot, waits until
-earlier processes are silent, because it cannot see their nodes. No clock is
-compared with another machine's: the process waits for silence.
+A process of a home that the database does not record is rejected at its
+start (home_record.py). In addition each process of the home sends a
+heartbeat every few seconds. A process in another container, or after a
+reboot, waits until earlier processes are silent, because it cannot see their
+nodes. No clock is compared with another machine's: the process waits for
+silence.
 
 On SQLite there is one process, which holds the home and the file locked.
 """
@@ -15,7 +15,7 @@ import logging
 import os
 import secrets
 import signal
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import datetime, timedelta
 from functools import partial
@@ -23,25 +23,19 @@ from typing import Final, Protocol
 
 from leyden.app import identity, liveness
 from leyden.app.background import background
+from leyden.app.home_record import as_home, check_home, name_of_cluster, refuse
 from leyden.app.identity import Here
-from leyden.certificates.authority import Authority
-from leyden.domain.nodes import Node, RuntimeName
 from leyden.errors import Away, SetupError, Stale
-from leyden.runtimes import layout
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden.storage.homes import Hold, Home, Process
+from leyden.storage.homes import Hold, Process
 from leyden.storage.stores import Stores
-from leyden.values import Struct, field, replace
+from leyden.values import Struct, field
 
 _BEAT_S: Final = liveness.SILENT.total_seconds() / 3
 _LOOK_EVERY_S: Final = 0.5
 _SOON: Final = 0.1  # seconds
 _FORGOTTEN: Final = timedelta(hours=1)
-_IN_CLUSTER: Final = (
-    "Nodes belong to one namespace of one cluster: set kubeconfig and "
-    "kubernetes_namespace to that one"
-)
 
 log = logging.getLogger(__name__)
 
@@ -98,12 +92,12 @@ async def owned(
         return
     if elsewhere is None or platform.settings.runtime == "both":
         here = identity.read(platform.settings.home_path)
-        await _check_home(platform, here)
+        await check_home(platform, here)
     else:
-        here = await _check_home(platform, elsewhere.here)
+        here = await check_home(platform, elsewhere.here)
     await refuse_unserved(platform)
     if elsewhere is not None:
-        await elsewhere.mark(await _name_of_cluster(platform))
+        await elsewhere.mark(await name_of_cluster(platform))
     hold = Hold(holder=holder, identity=here.identity, place=here.place)
     ownership = Ownership(hold=hold)
     if platform.database.is_alone:
@@ -121,53 +115,6 @@ async def owned(
             log.info("that we end could not be said", extra={"why": error.message})
 
 
-def as_home(here: Here, given: Settings) -> Home:
-    """Return the home's record for the database."""
-    return Home(
-        identity=here.identity,
-        authority=Authority(given.home_path / "authority").digest,
-        place=here.place,
-        host=here.host,
-    )
-
-
-def missing(here: Here, nodes: Sequence[Node]) -> list[Node]:
-    """List nodes that have run but have no folder in this home.
-
-    In a home whose nodes are in a cluster none of them has.
-    """
-    return [
-        node
-        for node in nodes
-        if (node.has_process or node.has_wallet)
-        and (node.runtime is RuntimeName.LOCAL and node.moves_to is None)
-        and (here.cluster or not layout.is_here(layout.root(here.folder), node))
-    ]
-
-
-async def _check_home(platform: Platform, here: Here) -> Here:
-    """Return this home; record it if it is the first, reject any other one."""
-    ours = as_home(here, platform.settings)
-    known = await platform.database.reader.homes.find()
-    if known is None:
-        lost = missing(here, await platform.database.reader.nodes.all_())
-        if lost:
-            without = "never ran in" if here.cluster else "have no folder in"
-            raise SetupError(
-                f"{len(lost)} nodes of this database {without} {shown(here)}, "
-                f"the first of them {lost[0].id}: this is not their home, or not all "
-                f"of it. {_instead(here)}"
-            )
-        async with platform.database.transaction() as tx:
-            await tx.homes.add(ours)
-        known = await platform.database.reader.homes.find()
-    if here.cluster and known is not None:
-        here = replace(here, place=known.place)
-        ours = as_home(here, platform.settings)
-    refuse(known or ours, ours, here)
-    return here
-
-
 async def refuse_unserved(platform: Platform) -> None:
     """Raise SetupError for nodes of a runtime that the settings do not name."""
     runtime = platform.settings.runtime
@@ -177,50 +124,6 @@ async def refuse_unserved(platform: Platform) -> None:
         raise SetupError(
             f'runtime: must be "both" until every node is in {runtime}; node {found} '
             f"is not: leyden fleet move {found} --to {runtime}"
-        )
-
-
-async def _name_of_cluster(platform: Platform) -> str:
-    """Return what the namespace of nodes is marked with, made at the first start."""
-    async with platform.database.transaction() as tx:
-        await tx.homes.name_cluster(secrets.token_hex(16))
-    known = await platform.database.reader.homes.find()
-    return "" if known is None else known.cluster
-
-
-def shown(here: Here) -> str:
-    """Return where nodes are."""
-    return here.cluster or str(here.folder)
-
-
-def _instead(here: Here) -> str:
-    return _IN_CLUSTER if here.cluster else liveness.INSTEAD
-
-
-def refuse(known: Home, ours: Home, here: Here) -> None:
-    """Raise SetupError unless this is the home that the database records."""
-    if known.identity != ours.identity:
-        raise SetupError(
-            f"the nodes of this database belong to another home, last on {known.host}, "
-            f"not to {shown(here)}. {_instead(here)}"
-        )
-    if known.place != ours.place:
-        raise SetupError(
-            f"{here.folder} is a copy of the home that the nodes of this database "
-            f"belong to, which was last on {known.host}, or it was moved here. Two "
-            "lnds of one node lose its money: make sure that no node runs there any "
-            "more, then run `leyden home adopt`"
-        )
-    refuse_another_authority(known, ours, here)
-
-
-def refuse_another_authority(known: Home, ours: Home, here: Here) -> None:
-    """Raise SetupError if the home has another certificate authority."""
-    if known.authority != ours.authority:
-        raise SetupError(
-            f"{here.folder / 'authority'} is not the authority that clients of these "
-            "nodes trust; restore it from your backup, or run `leyden home adopt "
-            "--new-authority` and give clients the new root"
         )
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from leyden.app import peer_addresses
 from leyden.app.background import background
-from leyden.app.local_egress import signers
+from leyden.app.node_openings import signers
 from leyden.domain import sources
 from leyden.domain.fundings import FundingRules
 from leyden.domain.pricing import Terms

@@ -8,15 +8,12 @@ failed after "checkpoint", its process was known already, and has ended.
 
 import asyncio
 import errno
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
-from leyden.domain.starts import Start, next_number
-from leyden.errors import CannotStart, ClusterAway, Conflict, NodeAway
-from leyden.lnd.tail import News, Place
-from leyden.runtimes.base import Checkpoint, Found, LaunchSpec, Tell, Usage
-from leyden.runtimes.copies import Content
+from leyden.errors import CannotStart, Conflict, NodeAway
+from leyden.runtimes.base import Checkpoint, LaunchSpec, Tell
 
 
 class FakeRuntime:
@@ -146,121 +143,5 @@ class FakeRuntime:
         self._tell(node_id, seen)
 
 
-class FakeHomes:
-    """Folders without lnds, filled by a test."""
-
-    def __init__(self) -> None:
-        self.logs: dict[str, list[str]] = {}
-        self.channel_backups: dict[str, bytes] = {}
-        self.public_keys: dict[str, str] = {}
-        self.complaints: dict[str, list[str]] = {}  # each log, from its beginning
-        self._looked: dict[str, bytes] = {}
-        self.macaroons: dict[str, tuple[str, ...]] = {}
-        self.usages: dict[str, Usage] = {}
-
-    async def log(self, node: Node, lines: int) -> list[str]:
-        """Return the last lines that were put there."""
-        return self.logs.get(node.id, [])[-lines:]
-
-    async def channel_backup(self, node: Node) -> bytes | None:
-        """Return what was put there."""
-        return self.channel_backups.get(node.id)
-
-    async def public_key(self, node: Node) -> str:
-        """Return what was put there."""
-        return self.public_keys.get(node.id, "")
-
-    def look(self, node: Node, place: Place) -> Found:
-        """Return what a test has added since the last look."""
-        backup = self.channel_backups.get(node.id)
-        news = backup if backup != self._looked.get(node.id) else None
-        if backup is not None:
-            self._looked[node.id] = backup
-        return Found(channel_backup=news, log=self._read_on(node, place))
-
-    async def catch_up(self, node: Node, place: Place) -> News:
-        """Read on, as `look` does."""
-        return self._read_on(node, place) or News(place=place)
-
-    def _read_on(self, node: Node, place: Place) -> News | None:
-        lines = self.complaints.get(node.id, [])
-        since = len(lines) if place.offset < 0 else place.offset
-        if since == len(lines) and place.offset >= 0:
-            return None
-        return News(
-            place=Place(inode=1, offset=len(lines)), complaints=tuple(lines[since:])
-        )
-
-    async def sweep(self, node: Node) -> tuple[str, ...]:
-        """Delete the macaroons that a test has set, and return their names."""
-        return self.macaroons.pop(node.id, ())
-
-    async def usage(self, node: Node, *, disk: bool = True) -> Usage:  # noqa: ARG002
-        """Return what was put there, or next to nothing."""
-        return self.usages.get(node.id, Usage(memory=1, cpu_s=0.0, disk=1))
-
-
 def _nobody(_: str, __: Observation) -> None:
     """Ignore an observation, until `watch` is called."""
-
-
-class FakeSide:
-    """A side of moves between fake runtimes: a home is its launch spec."""
-
-    def __init__(self, runtime: FakeRuntime) -> None:
-        self.runtime = runtime
-        self.sealed: dict[str, LaunchSpec] = {}
-        self.copies: dict[tuple[str, str], LaunchSpec] = {}
-        self.fails = ""  # why nothing can be written here
-        self.damages = False  # what is written here
-
-    async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
-        """End the node's lnd, and hide its home."""
-        if node.id in self.sealed:
-            return
-        self.runtime.end(node.id)
-        self.sealed[node.id] = self.runtime.homes.pop(node.id, launch_spec)
-
-    async def content(self, node: Node) -> Content:
-        """Return what is sealed, in a way."""
-        return _content(node, damaged=False)
-
-    async def read(self, node: Node) -> AsyncGenerator[bytes, None]:
-        """Yield the node's id."""
-        yield node.id.encode()
-
-    async def write(
-        self,
-        node: Node,
-        launch_spec: LaunchSpec,
-        copy: str,
-        archive: AsyncIterator[bytes],
-    ) -> Content:
-        """Store a copy."""
-        if self.fails:
-            raise ClusterAway(self.fails)
-        async for _ in archive:
-            pass
-        self.copies[node.id, copy] = launch_spec
-        return _content(node, damaged=self.damages)
-
-    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
-        """Put a copy where it can be started."""
-        if (node.id, copy) in self.copies:
-            self.runtime.homes[node.id] = self.copies.pop((node.id, copy))
-        return Start(number=next_number(last_start, last_start), copy="")
-
-    async def unseal(self, node: Node) -> None:
-        """Put the sealed home back."""
-        if node.id in self.sealed:
-            self.runtime.homes[node.id] = self.sealed.pop(node.id)
-
-    async def clean(self, node: Node) -> None:
-        """Delete what was sealed, and copies."""
-        self.sealed.pop(node.id, None)
-        for each in [each for each in self.copies if each[0] == node.id]:
-            del self.copies[each]
-
-
-def _content(node: Node, *, damaged: bool) -> Content:
-    return Content(digest="damaged" if damaged else node.id, size=len(node.id))

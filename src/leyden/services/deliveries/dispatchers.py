@@ -118,7 +118,7 @@ async def _run_next(
             answer = await send(line, receiver, secrets, event, now=begun)
             now = dispatcher.clock()
             async with due.transaction() as tx:
-                # The task before its events, as `webhooks.announce` locks them.
+                # The task before its events, as `announcements.announce` locks them.
                 await tx.tasks.lock(due.claim)
                 receiver = await record(
                     dispatcher, tx, mail, receiver, event, answer, at=begun

@@ -12,7 +12,7 @@ from prometheus_client import Histogram
 from leyden.domain.node_moves import Step, plan
 from leyden.domain.nodes import DesiredState, Node, Status
 from leyden.domain.webhooks import StatusChanged
-from leyden.services.nodes import node_events, webhooks
+from leyden.services.nodes import announcements, node_events
 from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, Ports
 from leyden.services.nodes.routes import route_to
 from leyden.storage.stores import Stores
@@ -45,11 +45,11 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
         due = after.due if plan(after, now) is Step.WAIT else now
         await tx.tasks.put(NODE, after.id, due=due)
     if after.settings.webhook != before.settings.webhook:
-        await webhooks.url_changed(tx, after, now=now)
+        await announcements.url_changed(tx, after, now=now)
     if after.wanted is DesiredState.DELETED is not before.wanted:
-        await webhooks.node_deleted(tx, after)
+        await announcements.node_deleted(tx, after)
     if after.status is not before.status:
-        await webhooks.announce(tx, after, [StatusChanged(after.status)], now=now)
+        await announcements.announce(tx, after, [StatusChanged(after.status)], now=now)
         log.info("node %s: %s → %s", after.id, before.status, after.status)
         if after.status is Status.WAITING_INIT and _is_first_start(after):
             _ANSWERING.observe((now - after.created).total_seconds())

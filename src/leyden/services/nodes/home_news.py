@@ -10,7 +10,7 @@ from typing import Final
 
 from leyden.domain.nodes import Node
 from leyden.domain.webhooks import BlocksOutOfOrder
-from leyden.services.nodes import node_events, webhooks
+from leyden.services.nodes import announcements, node_events
 from leyden.storage.stores import Stores
 
 MACAROONS_REMOVED: Final = "macaroons removed"
@@ -24,7 +24,7 @@ async def announce_out_of_order(
     """Announce that lnd's blocks come out of order, in its own words."""
     log.warning("node %s: its blocks come out of order", node.id)
     event = BlocksOutOfOrder(line)
-    await webhooks.announce(tx, node, [event], now=now)
+    await announcements.announce(tx, node, [event], now=now)
     await node_events.tell_blocks(tx, node, event.log, now=now)
 
 

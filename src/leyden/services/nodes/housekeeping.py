@@ -12,11 +12,11 @@ from leyden.domain.webhooks import UpdateAvailable
 from leyden.errors import Stale
 from leyden.lnd.tail import News
 from leyden.services.nodes import (
+    announcements,
     backups,
     home_news,
     node_events,
     resealing,
-    webhooks,
 )
 from leyden.services.nodes.backup_watch import BackupWatch
 from leyden.services.nodes.drill_watch import DrillWatch
@@ -164,7 +164,7 @@ async def announce_update(
 ) -> None:
     """Announce the version that the node can be updated to, if any."""
     if (event := update_for(fleet, node)) is not None:
-        await webhooks.announce(tx, node, [event], now=now)
+        await announcements.announce(tx, node, [event], now=now)
         await node_events.tell_update(tx, node, event, now=now)
 
 

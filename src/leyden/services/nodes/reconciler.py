@@ -25,7 +25,7 @@ from leyden.domain.observations import (
 )
 from leyden.errors import NodeAway, Refused, SetupError
 from leyden.runtimes.base import Checkpoint, LaunchSpec
-from leyden.services.nodes import failures, launch_specs, webhooks
+from leyden.services.nodes import announcements, failures, launch_specs
 from leyden.services.nodes.changes import change
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.shared.steps import ClaimedTask
@@ -162,7 +162,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
         await tx.node_keys.forget(node.id)
         await tx.node_onions.forget(node.id)
         await tx.relocations.forget(node.id)
-        await webhooks.forget(tx, node.id)
+        await announcements.forget(tx, node.id)
         await tx.nodes.vacate(node.id)
         await work.done(tx)
     log.info("node %s: its data is removed", node.id)

@@ -1,38 +1,26 @@
-"""Webhooks: announcing events, listing, testing, rotating secrets."""
+"""Webhooks, as owners use them: listing, sending again, testing, new secrets."""
 
 import secrets
-from collections.abc import Iterable
 from datetime import datetime
 
 from leyden.domain.deliveries import State
 from leyden.domain.node_settings import MASK
-from leyden.domain.nodes import DesiredState, Node
+from leyden.domain.nodes import Node
 from leyden.domain.sign_in import Right
-from leyden.domain.times import is_recent, to_us
-from leyden.domain.webhooks import (
-    ANNOUNCED,
-    BlocksOutOfOrder,
-    Event,
-    StatusChanged,
-    body,
-    new_test_event,
-    once_key,
-    type_of,
-)
+from leyden.domain.webhooks import body, new_test_event, type_of
 from leyden.errors import Conflict
-from leyden.lnd.log import QUIET
 from leyden.services.deliveries.dispatchers import (
     Dispatcher,
     open_secrets,
     record,
     send,
 )
-from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
+from leyden.services.deliveries.node_mail import NODE_MAIL
+from leyden.services.nodes.announcements import new_id
 from leyden.services.nodes.views import owned_or_not_found
 from leyden.services.shared import rights
 from leyden.storage.deliveries import Delivery
 from leyden.storage.receivers import Receiver
-from leyden.storage.stores import Stores
 from leyden.storage.webhooks import KeptEvent
 from leyden.values import Struct
 
@@ -52,62 +40,6 @@ class Rotated(Struct, frozen=True, kw_only=True):
 
     secret: str
     old_signs_until: datetime
-
-
-async def announce(
-    tx: Stores, node: Node, events: Iterable[Event], *, now: datetime
-) -> None:
-    """Store events in the transaction that made them true.
-
-    States that the contract does not announce are skipped. So is everything
-    for a node without a webhook, or one that is being deleted.
-    """
-    if not node.settings.webhook or node.wanted is DesiredState.DELETED:
-        return
-    added = locked = False
-    for event in events:
-        if not await _is_news(tx, node, event, now):
-            continue
-        if not locked:
-            # The task before its deliveries, as whoever delivers them locks them: the
-            # other way round the two of us would wait for each other.
-            await tx.tasks.put(WEBHOOKS, node.id, due=now)
-            locked = True
-        if isinstance(event, StatusChanged):
-            await tx.webhooks.supersede_status(node.id)
-        added |= await tx.webhooks.add(
-            _new_id(now),
-            node.id,
-            kind=type_of(event),
-            body=body(event, api=node.api_endpoint),
-            told_once=once_key(event),
-            now=now,
-        )
-    if added:
-        # What waited before goes first, and at once: the receiver may be back.
-        await tx.webhooks.make_due(node.id, now=now)
-
-
-async def url_changed(tx: Stores, node: Node, *, now: datetime) -> None:
-    """Reset the receiver after a change of its URL; pending events go there."""
-    if node.settings.webhook:
-        await tx.tasks.put(WEBHOOKS, node.id, due=now)  # first, as `announce` does
-    await tx.receivers.set_health(node.id, failing_since=None, pause=None)
-    if node.settings.webhook:
-        await tx.webhooks.make_due(node.id, now=now)
-    else:
-        await tx.webhooks.give_up(node.id, before=now)
-
-
-async def node_deleted(tx: Stores, node: Node) -> None:
-    """Drop pending events of a node that its owner has deleted."""
-    await tx.webhooks.give_all_up(node.id)
-
-
-async def forget(tx: Stores, node_id: str) -> None:
-    """Delete all webhook data of a node that no longer exists."""
-    await tx.webhooks.forget(node_id)
-    await tx.receivers.forget(node_id)
 
 
 async def overview(
@@ -168,7 +100,7 @@ async def test(
     told = new_test_event(node.status, status)
     _count(dispatcher, node)
     now = dispatcher.clock()
-    event_id = _new_id(now)
+    event_id = new_id(now)
     async with dispatcher.database.transaction() as tx:
         await rights.confirm(tx, actor, organization_id, Right.NODES)
         await tx.webhooks.add(
@@ -222,17 +154,6 @@ async def rotate_secret(
     return Rotated(secret=new, old_signs_until=until)
 
 
-async def _is_news(tx: Stores, node: Node, event: Event, now: datetime) -> bool:
-    match event:
-        case StatusChanged(status):
-            return status in ANNOUNCED
-        case BlocksOutOfOrder():
-            # Whoever reads the log may have been restarted amid a burst of lines.
-            last = await tx.webhooks.last_error(node.id)
-            return last is None or not is_recent(last, now=now, within=QUIET)
-    return True
-
-
 async def _with_webhook(
     dispatcher: Dispatcher, organization_id: str, node_id: str
 ) -> Node:
@@ -261,12 +182,3 @@ async def _send(dispatcher: Dispatcher, event: KeptEvent) -> Delivery:
             event.node_id, before=event.position + 1, most=1
         )
     return sent
-
-
-def _new_id(now: datetime) -> str:
-    """Return an unguessable id that sorts after earlier ones.
-
-    Ids in time order are adjacent in indexes; random ones would each touch
-    another page.
-    """
-    return f"msg_{to_us(now):014x}{secrets.token_hex(9)}"

@@ -1,0 +1,128 @@
+"""What local nodes may reach of the network, as the settings say: their policy."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+from urllib.parse import urlsplit
+
+from leyden.app import hosts, peer_addresses
+from leyden.app.dispatcher import networks, reach, words
+from leyden.domain import nodes as domain
+from leyden.domain.addresses import Reach
+from leyden.errors import SetupError
+from leyden.runtimes.egress_policy import EgressPolicy, Opening
+from leyden.runtimes.layout import Ground
+from leyden.runtimes.placement import Placement
+from leyden.settings import Settings
+
+_RESOLVERS: Final = Path("/etc/resolv.conf")
+_DNS: Final = 53
+_POSTGRES: Final = 5432
+_OPENING = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+(?:/[0-9]+)?)):([0-9]{1,5})")
+_MOST_PORT: Final = 65_535
+
+Grounds = Mapping[domain.Network, Ground]
+
+
+def policy_of(given: Settings, placement: Placement, grounds: Grounds) -> EgressPolicy:
+    """Return the policy that the settings ask for."""
+    openings = {
+        *_openings(given),
+        *_to_backends(grounds),
+        *_to_resolvers(),
+        *_to_peers(given),
+    }
+    return EgressPolicy(
+        home=given.home_path,
+        placement=placement,
+        openings=tuple(sorted(openings, key=str)),
+        closed=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
+        locked=tuple(_locked(given)),
+        arrivals=peer_addresses.arrivals(given),
+    )
+
+
+def signers(given: Settings) -> Reach:
+    """Return the addresses allowed as a node's remote signer.
+
+    Internal networks that webhooks may be sent to are allowed as well.
+    """
+    openings = list(_openings(given))
+    return Reach(
+        exceptions=(
+            *(each.network for each in openings if each.port is None),
+            *reach(given).exceptions,
+        ),
+        openings=tuple(
+            (each.network, each.port) for each in openings if each.port is not None
+        ),
+        forbidden=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
+    )
+
+
+def _openings(given: Settings) -> Iterator[Opening]:
+    for word in words(given.nodes_may_reach):
+        match = _OPENING.fullmatch(word)
+        where, port = (match[1] or match[2], int(match[3])) if match else (word, None)
+        if port is not None and not 1 <= port <= _MOST_PORT:
+            raise SetupError(f"nodes_may_reach: {port} is no port")
+        (network,) = networks("nodes_may_reach", where)
+        yield Opening(network, port)
+
+
+def _to_backends(grounds: Grounds) -> Iterator[Opening]:
+    for ground in grounds.values():
+        for where in ground.backend.hosts:
+            host, port = _host_and_port(where)
+            if port is None:  # which must never mean all of them
+                raise SetupError(
+                    f"{where}: name its port too, as HOST:PORT; nodes are let through "
+                    "the egress policy to that alone"
+                )
+            for network in hosts.resolved(host):
+                yield Opening(network, port)
+
+
+def _to_peers(given: Settings) -> Iterator[Opening]:
+    """Open the way to other nodes of the installation: by the gateway, as strangers."""
+    for network in hosts.resolved(peer_addresses.host(given)):
+        for first, last in peer_addresses.ports(given).ranges:
+            yield Opening(network, first, last_port=last)
+
+
+def _to_resolvers() -> Iterator[Opening]:
+    """Open the way to the resolvers: lnd finds peers and its owner's signer by them."""
+    try:
+        lines = _RESOLVERS.read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        match line.split():
+            case ["nameserver", address, *_]:
+                for network in hosts.resolved(address.partition("%")[0]):
+                    for protocol in ("tcp", "udp"):
+                        yield Opening(network, _DNS, protocol)
+
+
+def _locked(given: Settings) -> Iterator[Opening]:
+    """Yield the platform's own services, which stay closed to nodes.
+
+    This matters if they have public addresses. Only their ports are closed:
+    the treasury's host may also run a peer that nodes connect to.
+    """
+    url = urlsplit(given.database_url)
+    database = (url.hostname or "", url.port or _POSTGRES)
+    ours = (given.treasury_host, given.pool_host)
+    for host, port in (database, *map(_host_and_port, ours)):
+        for network in hosts.resolved(host):
+            yield Opening(network, port)
+
+
+def _host_and_port(text: str) -> tuple[str, int | None]:
+    """Parse HOST, HOST:PORT or [HOST]:PORT."""
+    parts = urlsplit(f"//{text}")
+    try:
+        return parts.hostname or "", parts.port
+    except ValueError:
+        return parts.hostname or "", None

@@ -1,0 +1,59 @@
+"""Homes in memory, without lnds in them, for tests and trying things out."""
+
+from leyden.domain.nodes import Node
+from leyden.lnd.tail import News, Place
+from leyden.runtimes.base import Found, Usage
+
+
+class FakeHomes:
+    """Folders without lnds, filled by a test."""
+
+    def __init__(self) -> None:
+        self.logs: dict[str, list[str]] = {}
+        self.channel_backups: dict[str, bytes] = {}
+        self.public_keys: dict[str, str] = {}
+        self.complaints: dict[str, list[str]] = {}  # each log, from its beginning
+        self._looked: dict[str, bytes] = {}
+        self.macaroons: dict[str, tuple[str, ...]] = {}
+        self.usages: dict[str, Usage] = {}
+
+    async def log(self, node: Node, lines: int) -> list[str]:
+        """Return the last lines that were put there."""
+        return self.logs.get(node.id, [])[-lines:]
+
+    async def channel_backup(self, node: Node) -> bytes | None:
+        """Return what was put there."""
+        return self.channel_backups.get(node.id)
+
+    async def public_key(self, node: Node) -> str:
+        """Return what was put there."""
+        return self.public_keys.get(node.id, "")
+
+    def look(self, node: Node, place: Place) -> Found:
+        """Return what a test has added since the last look."""
+        backup = self.channel_backups.get(node.id)
+        news = backup if backup != self._looked.get(node.id) else None
+        if backup is not None:
+            self._looked[node.id] = backup
+        return Found(channel_backup=news, log=self._read_on(node, place))
+
+    async def catch_up(self, node: Node, place: Place) -> News:
+        """Read on, as `look` does."""
+        return self._read_on(node, place) or News(place=place)
+
+    def _read_on(self, node: Node, place: Place) -> News | None:
+        lines = self.complaints.get(node.id, [])
+        since = len(lines) if place.offset < 0 else place.offset
+        if since == len(lines) and place.offset >= 0:
+            return None
+        return News(
+            place=Place(inode=1, offset=len(lines)), complaints=tuple(lines[since:])
+        )
+
+    async def sweep(self, node: Node) -> tuple[str, ...]:
+        """Delete the macaroons that a test has set, and return their names."""
+        return self.macaroons.pop(node.id, ())
+
+    async def usage(self, node: Node, *, disk: bool = True) -> Usage:  # noqa: ARG002
+        """Return what was put there, or next to nothing."""
+        return self.usages.get(node.id, Usage(memory=1, cpu_s=0.0, disk=1))

@@ -1,0 +1,72 @@
+"""A side of moves in memory, for tests: what a node has is its launch spec."""
+
+from collections.abc import AsyncGenerator, AsyncIterator
+
+from leyden.domain.nodes import Node
+from leyden.domain.starts import Start, next_number
+from leyden.errors import ClusterAway
+from leyden.runtimes.base import LaunchSpec
+from leyden.runtimes.copies import Content
+from leyden.runtimes.fake import FakeRuntime
+
+
+class FakeSide:
+    """A side of moves between fake runtimes: a home is its launch spec."""
+
+    def __init__(self, runtime: FakeRuntime) -> None:
+        self.runtime = runtime
+        self.sealed: dict[str, LaunchSpec] = {}
+        self.copies: dict[tuple[str, str], LaunchSpec] = {}
+        self.fails = ""  # why nothing can be written here
+        self.damages = False  # what is written here
+
+    async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
+        """End the node's lnd, and hide its home."""
+        if node.id in self.sealed:
+            return
+        self.runtime.end(node.id)
+        self.sealed[node.id] = self.runtime.homes.pop(node.id, launch_spec)
+
+    async def content(self, node: Node) -> Content:
+        """Return what is sealed, in a way."""
+        return _content(node, damaged=False)
+
+    async def read(self, node: Node) -> AsyncGenerator[bytes, None]:
+        """Yield the node's id."""
+        yield node.id.encode()
+
+    async def write(
+        self,
+        node: Node,
+        launch_spec: LaunchSpec,
+        copy: str,
+        archive: AsyncIterator[bytes],
+    ) -> Content:
+        """Store a copy."""
+        if self.fails:
+            raise ClusterAway(self.fails)
+        async for _ in archive:
+            pass
+        self.copies[node.id, copy] = launch_spec
+        return _content(node, damaged=self.damages)
+
+    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
+        """Put a copy where it can be started."""
+        if (node.id, copy) in self.copies:
+            self.runtime.homes[node.id] = self.copies.pop((node.id, copy))
+        return Start(number=next_number(last_start, last_start), copy="")
+
+    async def unseal(self, node: Node) -> None:
+        """Put the sealed home back."""
+        if node.id in self.sealed:
+            self.runtime.homes[node.id] = self.sealed.pop(node.id)
+
+    async def clean(self, node: Node) -> None:
+        """Delete what was sealed, and copies."""
+        self.sealed.pop(node.id, None)
+        for each in [each for each in self.copies if each[0] == node.id]:
+            del self.copies[each]
+
+
+def _content(node: Node, *, damaged: bool) -> Content:
+    return Content(digest="damaged" if damaged else node.id, size=len(node.id))
