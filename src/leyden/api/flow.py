@@ -23,20 +23,22 @@ from leyden.domain.customer_ledger import CustomerEntry
 from leyden.domain.orders import Order
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Malformed, TreasuryAway
-from leyden.schemas.flow import (
+from leyden.schemas.credit import (
     BalanceAnswer,
-    CancelledOrder,
     CouponReference,
     CouponsAnswer,
     LedgerAnswer,
     LedgerEntry,
     LedgerQuery,
+    Redeemed,
+)
+from leyden.schemas.flow import (
+    CancelledOrder,
     OrderAnswer,
     OrderReference,
     OrdersAnswer,
     OrdersQuery,
     QuoteAnswer,
-    Redeemed,
 )
 from leyden.services.channels import (
     checkout,
