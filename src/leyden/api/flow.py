@@ -46,6 +46,7 @@ from leyden.services.channels import (
     destinations,
     leased_channels,
     orders,
+    quotes,
     reservations,
 )
 from leyden.services.channels.shop import Shop
@@ -60,7 +61,7 @@ async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     """Return a quote."""
     shop, organization_id = _shop(request), request.principal.organization_id
     to = await destinations.resolve(shop, organization_id, body.wish())
-    offer = await orders.quote(shop, organization_id, body.channel(to), now=request.now)
+    offer = await quotes.quote(shop, organization_id, body.channel(to), now=request.now)
     return quoted(offer.quote, offer.credit_used, offer.source)
 
 
