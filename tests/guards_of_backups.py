@@ -193,7 +193,7 @@ GUARDS = (
     Guard(
         "pages that were moved while nobody read them are not taken as read",
         "storage/wal.py",
-        "        if self._sum_of(index, place.frame) != place.sum:\n",
+        "        if self._files.sum_of(index, place.frame) != place.sum:\n",
         "        if not place:\n",
         "tests/storage/test_wal.py",
     ),
@@ -208,8 +208,8 @@ GUARDS = (
     Guard(
         "no checkpoint takes away what was not read",
         "storage/wal.py",
-        "        _begin(self._next)\n        index = self._look()\n",
-        "        self._next.execute('BEGIN')\n        index = self._look()\n",
+        "        _begin(self._next)\n        index = self._files.index()\n",
+        "        self._next.execute('BEGIN')\n        index = self._files.index()\n",
         "tests/storage/test_wal.py",
     ),
     Guard(

@@ -218,7 +218,7 @@ GUARDS = (
     ),
     Guard(
         "a stream of an lnd that is left leaves no connection",
-        "lnd/client.py",
+        "http.py",
         "answer.connection.transport.abort()",
         "answer.connection.transport.is_closing()",
         "tests/lnd/test_client.py",

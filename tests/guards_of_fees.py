@@ -231,7 +231,7 @@ GUARDS = (
     ),
     Guard(
         "verify sees what came back",
-        "services/operators/verify.py",
+        "services/operators/order_rules.py",
         "        if back != due:\n",
         "        if False:\n",
         _TESTS,

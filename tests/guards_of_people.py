@@ -39,7 +39,7 @@ GUARDS = (
     Guard(
         "a page of an organization is for those in it",
         "web/site.py",
-        "        _check_may(page, visit)\n        visit.query",
+        "        check_may(page, visit)\n        visit.query",
         "        visit.query",
         _PROTECTION,
         "another_team",
@@ -47,7 +47,7 @@ GUARDS = (
     Guard(
         "a role is looked up again once the form is read",
         "web/site.py",
-        "            _check_may(page, visit)\n            if not page.from",
+        "            check_may(page, visit)\n            if not page.from",
         "            if not page.from",
         _PROTECTION,
         "outlives_no_role",
@@ -55,14 +55,14 @@ GUARDS = (
     Guard(
         "a session is looked up again once the form is read",
         "web/site.py",
-        "            await self._recognise(visit)\n            if _is_stranger",
-        "            if _is_stranger",
+        "            await recognise(visit)\n            if is_stranger",
+        "            if is_stranger",
         _PROTECTION,
         "outlives_no",
     ),
     Guard(
         "half a sign-in opens nothing",
-        "web/site.py",
+        "web/admission.py",
         "whole = found is not None and found.session.whole",
         "whole = found is not None",
         _SIGN_IN,

@@ -47,7 +47,7 @@ GUARDS = (
     Guard(
         "who lost a right is recognised anew",
         "web/site.py",
-        "or their session.\n                await self._recognise(visit)\n",
+        "or their session.\n                await recognise(visit)\n",
         "or their session.\n",
         _PAGES,
         _on("whitelist"),

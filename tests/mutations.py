@@ -189,13 +189,13 @@ _OF_MONEY = (
     Guard(
         "credit is counted again once it is locked",
         "services/channels/orders.py",
-        "if await _cover(tx, organization_id, order.quote) != cover:",
+        "if await cover_of(tx, organization_id, order.quote) != cover:",
         "if False:",
         "tests/api/flow/test_create.py",
     ),
     Guard(
         "a corporate account has a limit",
-        "services/channels/orders.py",
+        "services/channels/cover.py",
         "if owed + rest > limit:",
         "if False:",
         "tests/api/flow/test_create.py",

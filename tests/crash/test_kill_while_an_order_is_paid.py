@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from leyden.domain import ledger
-from leyden.sellers.fake import FEE_VBYTES
+from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.operators.verify import verify
 from tests.crash import shop_victim
 from tests.crash.conftest import Said, places, run_victim, some_or_all

@@ -15,7 +15,8 @@ from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
 from leyden.sellers.base import WantedOpening
-from leyden.sellers.fake import FEE_VBYTES, FakeSeller
+from leyden.sellers.fake import FakeSeller
+from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels import seller_watch
 from leyden.services.channels.dialing import Dialing
 from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of

@@ -10,7 +10,7 @@ from leyden.domain.destinations import Destination
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, OverLimit, SellerAway, SoldOut
-from leyden.services.channels import orders, seller_watch
+from leyden.services.channels import quotes, seller_watch
 from tests.services.direct_model import LOCK, DirectModel, Sellers
 from tests.services.model import Model
 from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, request_of
@@ -55,7 +55,7 @@ class DirectShopping(Shopping):
         peer = PEERS[who][first]
         channel = Channel(capacity=CAPACITY, destination=Destination(pubkey=peer))
         offer = self.run(
-            orders.quote(self.harness.shop, who, channel, now=self.harness.now)
+            quotes.quote(self.harness.shop, who, channel, now=self.harness.now)
         ).quote
         most_fee = offer.highest_fee_sat_per_vb * 240
         name = f"order {len(self.orders)}"

@@ -19,7 +19,8 @@ from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
 from leyden.sellers.base import BumpRefused
-from leyden.sellers.fake import FEE_VBYTES, FakeSeller
+from leyden.sellers.fake import FakeSeller
+from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels import funding_watch, leased_channels, seller_watch
 from leyden.storage.fundings import KnownBump
 from leyden.values import replace

@@ -25,7 +25,7 @@ from leyden.domain.payments import InvoiceState, Outpoint
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, NotAllowed, OverLimit
-from leyden.services.channels import corrections, credit, orders
+from leyden.services.channels import corrections, credit, quotes
 from leyden.storage.database import Database, open_database
 from leyden.storage.secrets import Sealer
 from leyden.values import replace
@@ -102,7 +102,7 @@ class Shopping(RuleBasedStateMachine):
         )
         name = f"order {len(self.orders)}"
         offer = self.run(
-            orders.quote(self.harness.shop, who, channel, now=self.harness.now)
+            quotes.quote(self.harness.shop, who, channel, now=self.harness.now)
         )
         expected = self.model.create(name, who, offer.quote.total_fee)
         try:

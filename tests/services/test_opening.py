@@ -12,7 +12,8 @@ from leyden.domain.payments import InvoiceState
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.sellers.base import WantedOpening
-from leyden.sellers.fake import FEE_VBYTES, FakeSeller
+from leyden.sellers.fake import FakeSeller
+from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels.reservations import HOUR
 from leyden.services.channels.shop import OPENING
 from leyden.services.channels.unit_of_work import UnitOfWork

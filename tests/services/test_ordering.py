@@ -13,8 +13,8 @@ from leyden.domain.quotas import Quota
 from leyden.domain.sources import Source
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed, NotFound, OverLimit, OverQuota, TreasuryAway
-from leyden.services.channels import credit, orders
-from leyden.services.channels.orders import Offer
+from leyden.services.channels import credit, orders, quotes
+from leyden.services.channels.quotes import Offer
 from leyden.services.channels.shop import EXPIRY, TICKET, TICKETS
 from leyden.values import replace
 from tests.services.plenty import PLENTY
@@ -41,7 +41,7 @@ def raise_price(harness: ShopHarness) -> Quote:
 
 
 async def offer(harness: ShopHarness) -> Offer:
-    return await orders.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
+    return await quotes.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
 
 
 async def due(harness: ShopHarness, kind: str) -> object:

@@ -15,7 +15,7 @@ from leyden.domain.ledger import Entry, Reason
 from leyden.domain.orders import Order, Status
 from leyden.domain.tickets import Progress, TicketState
 from leyden.domain.units import Sats
-from leyden.sellers.fake import FEE_VBYTES
+from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels import credit, missing_tickets, seller_watch
 from leyden.services.channels.shop import EXPIRY, OPENING, TICKET
 from leyden.services.channels.tickets import ticket_moved

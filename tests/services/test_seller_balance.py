@@ -8,7 +8,7 @@ import pytest
 from leyden.domain.fundings import CHILD_VBYTES, FundingRules
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
-from leyden.sellers.fake import FEE_VBYTES
+from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels import seller_balance, seller_watch
 from leyden.services.channels.seller_balance import SellerBalance, Unconfirmed
 from leyden.values import replace

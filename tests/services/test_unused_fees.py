@@ -9,7 +9,7 @@ from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel, Terms
 from leyden.domain.tickets import Lease, Progress, TicketState
 from leyden.domain.units import Sats
-from leyden.services.channels import corrections, credit, orders
+from leyden.services.channels import corrections, credit, quotes
 from leyden.services.channels.tickets import ticket_moved
 from leyden.services.operators.verify import verify
 from leyden.storage.statements import Statement
@@ -339,7 +339,7 @@ async def test_what_was_said_with_the_price_holds_for_its_order(
 async def test_a_quote_that_holds_says_for_its_order_what_comes_back(
     harness: ShopHarness,
 ) -> None:
-    await orders.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
+    await quotes.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
     keep(harness)
     harness.now += timedelta(minutes=9)
     assert not (await harness.create()).quote.keeps_unused_fee
@@ -349,7 +349,7 @@ async def test_a_quote_that_holds_says_for_its_order_what_comes_back(
 
 async def test_a_quote_that_keeps_it_holds_too(harness: ShopHarness) -> None:
     keep(harness)
-    await orders.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
+    await quotes.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
     keep(harness, keeps=False)
     order = await paid(harness)
     await matched(harness, order)

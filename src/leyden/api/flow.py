@@ -23,20 +23,22 @@ from leyden.domain.customer_ledger import CustomerEntry
 from leyden.domain.orders import Order
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Malformed, TreasuryAway
-from leyden.schemas.flow import (
+from leyden.schemas.credit import (
     BalanceAnswer,
-    CancelledOrder,
     CouponReference,
     CouponsAnswer,
     LedgerAnswer,
     LedgerEntry,
     LedgerQuery,
+    Redeemed,
+)
+from leyden.schemas.flow import (
+    CancelledOrder,
     OrderAnswer,
     OrderReference,
     OrdersAnswer,
     OrdersQuery,
     QuoteAnswer,
-    Redeemed,
 )
 from leyden.services.channels import (
     checkout,
@@ -44,6 +46,7 @@ from leyden.services.channels import (
     destinations,
     leased_channels,
     orders,
+    quotes,
     reservations,
 )
 from leyden.services.channels.shop import Shop
@@ -58,7 +61,7 @@ async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     """Return a quote."""
     shop, organization_id = _shop(request), request.principal.organization_id
     to = await destinations.resolve(shop, organization_id, body.wish())
-    offer = await orders.quote(shop, organization_id, body.channel(to), now=request.now)
+    offer = await quotes.quote(shop, organization_id, body.channel(to), now=request.now)
     return quoted(offer.quote, offer.credit_used, offer.source)
 
 

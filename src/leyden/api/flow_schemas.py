@@ -13,13 +13,8 @@ from leyden.domain.pricing import USUAL_LEASE, Channel, NodeTier, Quote
 from leyden.domain.sources import Source
 from leyden.domain.times import to_iso
 from leyden.domain.units import EVERY_SAT, Sats
-from leyden.schemas.flow import (
-    CancelledOrder,
-    CouponAnswer,
-    LedgerEntry,
-    OrderAnswer,
-    QuoteAnswer,
-)
+from leyden.schemas.credit import CouponAnswer, LedgerEntry
+from leyden.schemas.flow import CancelledOrder, OrderAnswer, QuoteAnswer
 from leyden.services.channels.destinations import Wish
 from leyden.services.channels.leased_channels import LeasedChannel
 

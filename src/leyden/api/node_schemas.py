@@ -4,14 +4,9 @@ import msgspec
 
 from leyden.domain.nodes import Listed, Node
 from leyden.domain.times import to_iso
+from leyden.schemas.deleted_nodes import DeletedNode
 from leyden.schemas.node_settings import SettingsAnswer
-from leyden.schemas.nodes import (
-    CommandItem,
-    CreatedNode,
-    DeletedNode,
-    NodeAnswer,
-    NodeItem,
-)
+from leyden.schemas.nodes import CommandItem, CreatedNode, NodeAnswer, NodeItem
 from leyden.services.nodes.views import Shown
 from leyden.storage.nodes import Deleted
 

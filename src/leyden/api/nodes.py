@@ -11,26 +11,27 @@ from leyden.domain import versions
 from leyden.domain.nodes import Action, Listed, Network, Node, Type
 from leyden.domain.versions import Catalogue, Version
 from leyden.errors import NodeAway
-from leyden.schemas.nodes import (
+from leyden.schemas.deleted_nodes import DeletedNodesAnswer, Restore
+from leyden.schemas.node_access import (
     CertificateAnswer,
     ConnectAnswer,
+    NewCertificate,
+    NewWhitelist,
+    WhitelistAnswer,
+)
+from leyden.schemas.nodes import (
     CreatedNode,
-    DeletedNodesAnswer,
     LogAnswer,
     LogQuery,
     MetricsAnswer,
-    NewCertificate,
     NewNode,
-    NewWhitelist,
     NodeAnswer,
     NodeItem,
     NodesAnswer,
-    Restore,
     Update,
     UpdatedNode,
     VersionItem,
     VersionsAnswer,
-    WhitelistAnswer,
 )
 from leyden.schemas.settings_sent import SettingsChange
 from leyden.services.nodes import commands, connecting, creation, restoring, views

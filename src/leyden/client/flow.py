@@ -5,19 +5,21 @@ from typing import Final
 
 from leyden.client.calls import Calls
 from leyden.client.waiting import poll
-from leyden.schemas.flow import (
+from leyden.schemas.credit import (
     BalanceAnswer,
-    CancelledOrder,
     CouponAnswer,
     CouponReference,
     CouponsAnswer,
     LedgerAnswer,
     LedgerEntry,
+    Redeemed,
+)
+from leyden.schemas.flow import (
+    CancelledOrder,
     OrderAnswer,
     OrderReference,
     OrdersAnswer,
     QuoteAnswer,
-    Redeemed,
 )
 
 _LOOK_EVERY_S: Final = 1.0

@@ -6,23 +6,23 @@ from typing import Final
 
 from leyden.client.calls import ApiError, Calls, word
 from leyden.client.waiting import poll
-from leyden.schemas.nodes import (
+from leyden.schemas.deleted_nodes import DeletedNode, DeletedNodesAnswer, Restore
+from leyden.schemas.node_access import (
     CertificateAnswer,
     ConnectAnswer,
+    NewWhitelist,
+    WhitelistAnswer,
+)
+from leyden.schemas.nodes import (
     CreatedNode,
-    DeletedNode,
-    DeletedNodesAnswer,
     LogAnswer,
     MetricsAnswer,
-    NewWhitelist,
     NodeAnswer,
     NodeItem,
     NodesAnswer,
-    Restore,
     Update,
     UpdatedNode,
     VersionsAnswer,
-    WhitelistAnswer,
 )
 
 _LOOK_EVERY_S: Final = 0.5

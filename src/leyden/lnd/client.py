@@ -15,6 +15,7 @@ from typing import Any, Final
 
 import aiohttp
 
+from leyden.http import cut
 from leyden.lnd import rest
 from leyden.lnd.rest import CALL_S, CONNECT_S, NODE, Errors
 from leyden.lnd.states import Address
@@ -129,16 +130,6 @@ class Lnd:
             raise self._errors.away(f"does not answer: {type(error).__name__}") from (
                 error
             )
-
-
-def cut(answer: aiohttp.ClientResponse) -> None:
-    """Close the connection of an answer that was not read to its end.
-
-    Left to aiohttp it would be open until the server has said goodbye as well, for up
-    to 30 s and beyond the end of the session, which knows of it no more.
-    """
-    if answer.connection is not None and answer.connection.transport is not None:
-        answer.connection.transport.abort()
 
 
 def session() -> aiohttp.ClientSession:

@@ -6,8 +6,6 @@ import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from leyden.schemas.kinds import (
-    AllowedAddresses,
-    Certificate,
     Created,
     Endpoint,
     LndVersion,
@@ -21,17 +19,6 @@ from leyden.schemas.kinds import (
 )
 from leyden.schemas.node_settings import SettingsAnswer
 from leyden.schemas.settings_sent import NewSettings, Text
-
-
-class NewCertificate(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """Your own certificate and key as PEM, or {} for one issued by us."""
-
-    certificate: Annotated[
-        Text, Meta(description="Your certificate chain as PEM, that of the node first.")
-    ] = ""
-    key: Annotated[
-        Text, Meta(description="Its private key as PEM: P-256, P-384, P-521 or RSA.")
-    ] = ""
 
 
 class NewNode(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
@@ -59,12 +46,6 @@ class NewNode(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
         NewSettings,
         Meta(description="The settings of the node; seven of them are required."),
     ]
-
-
-class NewWhitelist(msgspec.Struct, forbid_unknown_fields=True):
-    """The new allowed IP addresses; an empty list allows nobody."""
-
-    whitelist: AllowedAddresses
 
 
 class Update(msgspec.Struct, forbid_unknown_fields=True):
@@ -122,39 +103,6 @@ class NodesAnswer(msgspec.Struct):
     ]
 
 
-class DeletedNode(msgspec.Struct):
-    """A deleted node that can be restored."""
-
-    node_name: NodeName
-    node_id: NodeId
-    network: Network
-    lnd_version: LndVersion
-    created: Created
-    deleted: Annotated[
-        str, Meta(description="When it was deleted, in ISO 8601 and UTC.")
-    ]
-    restorable_until: Annotated[
-        str, Meta(description="When its data is destroyed, in ISO 8601 and UTC.")
-    ]
-
-
-class DeletedNodesAnswer(msgspec.Struct):
-    """The deleted nodes that can be restored, the last deleted first."""
-
-    nodes: Annotated[
-        list[DeletedNode], Meta(description="The nodes, at most 100 of them.")
-    ]
-
-
-class Restore(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
-    """The name of the restored node; {} for the one it had."""
-
-    name: Annotated[
-        Text | UnsetType,
-        Meta(description="A new name, if its own is taken."),
-    ] = UNSET
-
-
 class CommandItem(msgspec.Struct):
     """One action requested of a node."""
 
@@ -196,54 +144,11 @@ class UpdatedNode(msgspec.Struct):
     service_version: ServiceVersion
 
 
-class WhitelistAnswer(msgspec.Struct):
-    """The allowed IP addresses, in canonical form."""
-
-    node_id: NodeId
-    whitelist: AllowedAddresses
-
-
-class CertificateAnswer(msgspec.Struct):
-    """The certificate to trust: base64 of a PEM chain up to the root."""
-
-    node_id: NodeId
-    tls_cert: Certificate
-
-
 class LogAnswer(msgspec.Struct):
     """The last lines of lnd's log, oldest first."""
 
     node_id: NodeId
     lines: Annotated[list[str], Meta(description="Lines of the log, oldest first.")]
-
-
-class ConnectAnswer(msgspec.Struct):
-    """Connection details of a node; you add your own macaroon."""
-
-    node_id: NodeId
-    api_endpoint: Endpoint
-    rest_url: Annotated[str, Meta(description="The URL of lnd's REST API.")]
-    grpc_address: Annotated[str, Meta(description="HOST:PORT of lnd's gRPC API.")]
-    tls_cert: Certificate
-    lndconnect: Annotated[
-        str,
-        Meta(
-            description="An `lndconnect://` URI without a macaroon: only you have one."
-        ),
-    ]
-    hosts_line: Annotated[
-        str,
-        Meta(description="A line for `/etc/hosts`, where the name does not resolve."),
-    ]
-    peer_address: PeerAddress
-    onion_address: OnionAddress
-    public_key: Annotated[
-        str,
-        Meta(
-            description="The node's public key, as in `PUBLIC-KEY@HOST:PORT`; empty "
-            "until its wallet was unlocked here."
-        ),
-    ]
 
 
 class MetricsAnswer(msgspec.Struct):

@@ -1,7 +1,7 @@
 """A client for the seller's lnd, and all that our macaroon for it has to allow."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from leyden.errors import NodeRefused, SellerAway
 from leyden.lnd import rest
@@ -39,6 +39,14 @@ MESSAGE_PERMISSIONS = (
 )
 
 _RETRY_AFTER_S = 5
+# Refusals that say nothing about the channel: lnd starts, or has lost its chain.
+_NOT_YET: Final = (
+    "until the chain backend is fully synced",
+    "before the wallet is fully synced",
+    "still in the process of starting",
+    "wallet locked",
+)
+_DENIED: Final = "permission denied"
 
 
 class SellerConnection(Connection):
@@ -56,12 +64,30 @@ class SellerConnection(Connection):
         except NodeRefused as error:
             raise refusal(error) from error
 
+    async def transactions(self, since: int) -> list[dict[str, Any]]:
+        """List the wallet's transactions: of blocks since then, and of none."""
+        told = await self.plainly(
+            "GET", f"/v1/transactions?start_height={since}&end_height=-1"
+        )
+        return list(told["transactions"])
+
 
 def refusal(error: NodeRefused) -> SellerAway:
     """Return the error for a refusal that says nothing about the call."""
     return SellerAway(
         why=f"the seller refuses: {error.message}", retry_after_s=_RETRY_AFTER_S
     )
+
+
+def check_ready(error: NodeRefused) -> None:
+    """Raise SellerAway if lnd refuses because it is not ready yet."""
+    if any(words in error.message for words in _NOT_YET):
+        raise refusal(error) from error
+
+
+def is_denied(error: NodeRefused) -> bool:
+    """Return whether our macaroon does not allow the call."""
+    return _DENIED in error.message
 
 
 def _away(why: str) -> SellerAway:

@@ -26,23 +26,8 @@ from leyden.domain.units import Sats
 from leyden.errors import SellerAway
 from leyden.sellers.base import BumpRefused, WantedOpening
 from leyden.sellers.connection import BUMP
-from leyden.values import Struct, replace
-
-FEE_VBYTES = 154  # one input, a channel, and change
-
-
-class OpenedChannel(Struct, kw_only=True):
-    """A channel that the fake seller opened, or is opening."""
-
-    wanted: WantedOpening
-    point: str
-    signed: bool  # else the peer has not answered yet
-    published: bool
-    since: int = 0  # the height at which it was published, or got out of a block
-    block: int = 0  # that has it; 0 is none
-    child: WalletTransaction | None = None  # that pays for it
-    forgotten: bool = False  # by the wallet
-    rival: int = 0  # the block of another transaction with its coins; 0 is none
+from leyden.sellers.fake_channels import OpenedChannel
+from leyden.values import replace
 
 
 class FakeSeller:
@@ -110,7 +95,7 @@ class FakeSeller:
         self._answer()
         for channel in self.channels.values():
             if channel.wanted.order_id == order_id and channel.signed:
-                return self._seen(channel)
+                return channel.seen(self.height)
         if self._locked() & {coin.outpoint for coin in coins}:
             return Opening(state=OpeningState.UNDECIDED)
         return Opening(state=OpeningState.NONE)
@@ -132,15 +117,14 @@ class FakeSeller:
             wanted=wanted,
             point=f"{txid.hexdigest()}:0",
             signed=not self.freezes,
-            published=self.publishes and not self.freezes,
         )
         self.channels[channel.point] = channel
         if self.freezes:
             raise SellerAway(why="the seller does not answer", retry_after_s=5)
-        if channel.published:
-            self._spend(channel)
+        if self.publishes:
+            self._publish(channel)
         self._lose()
-        return self._seen(channel)
+        return channel.seen(self.height)
 
     async def closed(self) -> list[ClosedChannel]:
         """List channels that are closed."""
@@ -158,10 +142,10 @@ class FakeSeller:
             if set(coins).isdisjoint(each.outpoint for each in channel.wanted.coins):
                 continue
             if channel.rival:
-                found.append(self._rival(channel))
+                found.append(channel.conflict(self.height, proven=self.proves))
             elif channel.published and not channel.forgotten:
-                self._mine(channel)
-                found.append(self._funding(channel))
+                channel.mine(self.height, least=self.mined_from)
+                found.append(channel.funding(self.height, proven=self.proves))
                 found += [channel.child] if channel.child else []
         return found
 
@@ -221,64 +205,13 @@ class FakeSeller:
             for coin in channel.wanted.coins
         }
 
-    def _mine(self, channel: OpenedChannel) -> None:
-        """Have the next block take a funding that pays enough."""
-        fee = channel.wanted.fee_sat_per_vb * FEE_VBYTES
-        size = FEE_VBYTES
-        if channel.child:
-            fee, size = fee + channel.child.fee, size + channel.child.vbytes
-        pays = fee // size >= self.mined_from
-        if not channel.block and pays and self.height > channel.since:
-            channel.block = channel.since + 1
-
-    def _funding(self, channel: OpenedChannel) -> WalletTransaction:
-        txid = channel.point.partition(":")[0]
-        fee = channel.wanted.fee_sat_per_vb * FEE_VBYTES
-        spent = sum(coin.sats for coin in channel.wanted.coins)
-        change = Sats(max(0, spent - channel.wanted.capacity - fee))
-        coin = Coin(sats=change, outpoint=Outpoint(txid, 1))
-        return WalletTransaction(
-            txid=txid,
-            confirmations=self.height - channel.block + 1 if channel.block else 0,
-            fee=Sats(fee),
-            vbytes=FEE_VBYTES,
-            spends=tuple(each.outpoint for each in channel.wanted.coins),
-            ours=(coin,) if change else (),
-            proven=self.proves,
-        )
-
-    def _rival(self, channel: OpenedChannel) -> WalletTransaction:
-        txid = hashlib.sha256(f"rival {channel.point}".encode()).hexdigest()
-        return WalletTransaction(
-            txid=txid,
-            confirmations=self.height - channel.rival + 1,
-            fee=Sats(1_000),
-            vbytes=FEE_VBYTES,
-            spends=(channel.wanted.coins[0].outpoint,),
-            proven=self.proves,
-        )
-
-    def _seen(self, channel: OpenedChannel) -> Opening:
-        state = OpeningState.UNPUBLISHED
-        if channel.published:
-            state = OpeningState.PUBLISHED
-        return Opening(
-            state=state,
-            channel_point=channel.point,
-            fee=Sats(channel.wanted.fee_sat_per_vb * FEE_VBYTES),
-            height=self.height,
-        )
-
-    def _spend(self, channel: OpenedChannel) -> None:
-        spent = channel.wanted
-        left = sum(coin.sats for coin in spent.coins) - spent.capacity
+    def _publish(self, channel: OpenedChannel) -> None:
+        channel.published = True
         channel.since = self.height
-        for coin in spent.coins:
+        for coin in channel.wanted.coins:
             del self.coins[coin.outpoint]
-        change = left - spent.fee_sat_per_vb * FEE_VBYTES
-        if change > 0:
-            outpoint = Outpoint(channel.point.partition(":")[0], 1)
-            self.coins[outpoint] = Coin(sats=Sats(change), outpoint=outpoint)
+        if change := channel.change:
+            self.coins[change.outpoint] = change
 
     # What the world does.
 
@@ -298,15 +231,13 @@ class FakeSeller:
             elif not channel.signed:
                 channel.signed = True
                 if self.publishes:
-                    channel.published = True
-                    self._spend(channel)
+                    self._publish(channel)
 
     def publish(self) -> None:
         """Publish what was signed and is nowhere yet, as lnd does at its start."""
         for channel in self.channels.values():
             if channel.signed and not channel.published:
-                channel.published = True
-                self._spend(channel)
+                self._publish(channel)
 
     def reorganise(self, point: str) -> None:
         """Undo the block that has a funding, and find another without it."""

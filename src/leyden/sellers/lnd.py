@@ -3,7 +3,8 @@
 lnd has no idempotency key, and goes on opening when its caller is gone. So a channel is
 found by its memo, an opening that the peer has not answered by its locked coins, and
 its publication by the wallet's own transactions: `chan_pending` alone does not mean
-that the funding transaction was accepted anywhere.
+that the funding transaction was accepted anywhere. What becomes of that transaction is
+in lnd_fundings.py.
 """
 
 import asyncio
@@ -24,18 +25,10 @@ from leyden.domain.openings import (
 from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
-from leyden.lnd.best_chain import BLOCK, BLOCK_HASH, BestChain, Confirmation
 from leyden.lnd.connection import Access
-from leyden.lnd.transactions import virtual_size
 from leyden.sellers.base import BumpRefused, WantedOpening
-from leyden.sellers.connection import (
-    BLOCKS,
-    BUMP,
-    HASHES,
-    SellerConnection,
-    refusal,
-)
-from leyden.values import replace
+from leyden.sellers.connection import SellerConnection, check_ready
+from leyden.sellers.lnd_fundings import LndFundings
 
 # A funding transaction of ours is looked for among the newest blocks' and those that
 # no block has.
@@ -45,18 +38,9 @@ _WEIGHT_PER_VBYTE: Final = 4
 _KILO: Final = 1_000
 _DIAL_S: Final = 10
 _OFFLINE: Final = "is not online"
-# Refusals that say nothing about the channel: lnd starts, or has lost its chain.
-_NOT_YET: Final = (
-    "until the chain backend is fully synced",
-    "before the wallet is fully synced",
-    "still in the process of starting",
-    "wallet locked",
-)
 # What spends the funding transaction is in a block for these, so that one is too.
 _CLOSED_IN_BLOCK: Final = "pending_force_closing_channels"
 _CLOSING: Final = ("waiting_close_channels", _CLOSED_IN_BLOCK)
-_DENIED: Final = "permission denied"
-_BUMP: Final = "/v2/wallet/bumpfee"
 
 
 class LndSeller:
@@ -64,7 +48,7 @@ class LndSeller:
 
     def __init__(self, access: Access) -> None:
         self._lnd = SellerConnection(access)
-        self._chain = BestChain(self._lnd)
+        self._fundings = LndFundings(self._lnd)
 
     async def wallet(self) -> SellerWallet:
         """Return the seller's keys, coins and chain."""
@@ -162,8 +146,7 @@ class LndSeller:
                         index = int(pending.get("output_index", 0))
                         return await self._seen(f"{txid}:{index}")
         except NodeRefused as error:
-            if any(words in error.message for words in _NOT_YET):
-                raise refusal(error) from error
+            check_ready(error)
             return OpeningRefused(
                 error.message[:400], offline=_OFFLINE in error.message
             )
@@ -195,79 +178,16 @@ class LndSeller:
     async def spending(
         self, coins: Collection[Outpoint], *, since: int
     ) -> list[WalletTransaction]:
-        """List what spends these coins, and what spends the change of that.
-
-        A confirmation counts if the chain has it; is the macaroon too old to ask for
-        that, then it is counted, and not proven.
-        """
-        spent, ours = set(coins), set[Outpoint]()
-        found: list[tuple[WalletTransaction, Confirmation]] = []
-        others: list[WalletTransaction] = []
-        for told in await self._transactions(since):
-            each, confirmation = _transaction(told)
-            if spent.isdisjoint(each.spends):
-                others.append(each)
-            else:
-                found.append((each, confirmation))
-                ours.update(coin.outpoint for coin in each.ours)
-        named = {confirmation for each, confirmation in found if each.confirmations}
-        try:
-            there = await self._chain.having(named)
-        except NodeRefused as error:
-            if _DENIED not in error.message:
-                raise refusal(error) from error
-            proven = [each for each, _ in found]
-        else:
-            proven = [
-                replace(each, proven=True)
-                if confirmation in there
-                else replace(each, confirmations=0)
-                for each, confirmation in found
-            ]
-        return proven + [each for each in others if not ours.isdisjoint(each.spends)]
+        """List what spends these coins, and what spends the change of that."""
+        return await self._fundings.spending(coins, since=since)
 
     async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
-        """Have lnd's sweeper spend the output, with exactly that fee.
-
-        One block before its deadline the sweeper pays its whole budget at once; without
-        a budget it would go on until half of the coin is gone to miners.
-        """
-        body = {
-            "outpoint": {"txid_str": outpoint.txid, "output_index": outpoint.vout},
-            "immediate": True,
-            "budget": str(fee),
-            "deadline_delta": 1,
-        }
-        try:
-            await self._lnd.call("POST", _BUMP, body)
-        except NodeRefused as error:
-            if any(words in error.message for words in _NOT_YET):
-                raise refusal(error) from error
-            forbidden = _DENIED in error.message
-            return BumpRefused(error.message[:400], forbidden=forbidden)
-        return None
+        """Have the output spent with exactly that fee."""
+        return await self._fundings.bump(outpoint, fee)
 
     async def denied(self) -> list[str]:
-        """Try to bump nothing, and ask for blocks: permissions come first."""
-        found = []
-        if await self._is_denied("POST", _BUMP, {}):
-            found.append(BUMP)
-        if await self._is_denied("GET", f"{BLOCK_HASH}?block_height=0"):
-            found.append(HASHES)
-        if await self._is_denied("GET", BLOCK):
-            found.append(BLOCKS)
-        return found
-
-    async def _is_denied(
-        self, method: str, path: str, body: dict[str, object] | None = None
-    ) -> bool:
-        try:
-            await self._lnd.call(method, path, body)
-        except NodeRefused as error:
-            if any(words in error.message for words in _NOT_YET):
-                raise refusal(error) from error
-            return _DENIED in error.message
-        return False
+        """List what our macaroon may not do, of what fundings need."""
+        return await self._fundings.denied()
 
     async def address(self) -> str:
         """Return a new address of the wallet."""
@@ -282,7 +202,7 @@ class LndSeller:
         """Return an opening that both have signed: published, or nowhere."""
         info = await self._lnd.plainly("GET", "/v1/getinfo")
         height = int(info["block_height"])
-        told = await self._transactions(max(0, height - _WINDOW))
+        told = await self._lnd.transactions(max(0, height - _WINDOW))
         txid = channel_point.partition(":")[0]
         fees = [int(each["total_fees"]) for each in told if each["tx_hash"] == txid]
         published = confirmed or bool(fees)
@@ -292,35 +212,6 @@ class LndSeller:
             fee=Sats(fees[0]) if fees else None,
             height=height,
         )
-
-    async def _transactions(self, since: int) -> list[dict[str, Any]]:
-        told = await self._lnd.plainly(
-            "GET", f"/v1/transactions?start_height={since}&end_height=-1"
-        )
-        return list(told["transactions"])
-
-
-def _transaction(told: dict[str, Any]) -> tuple[WalletTransaction, Confirmation]:
-    """Return a transaction, and the block that the wallet says has it."""
-    txid = str(told["tx_hash"])
-    found = WalletTransaction(
-        txid=txid,
-        confirmations=max(0, int(told["num_confirmations"])),
-        fee=Sats(int(told["total_fees"])),
-        vbytes=virtual_size(bytes.fromhex(told["raw_tx_hex"])),
-        spends=tuple(
-            Outpoint.parse(each["outpoint"]) for each in told["previous_outpoints"]
-        ),
-        ours=tuple(
-            Coin(
-                sats=Sats(int(each["amount"])),
-                outpoint=Outpoint(txid, int(each.get("output_index", 0))),
-            )
-            for each in told["output_details"]
-            if each["is_our_address"]
-        ),
-    )
-    return found, Confirmation(txid, int(told["block_height"]), str(told["block_hash"]))
 
 
 def _is_confirmed(channel: dict[str, Any]) -> bool:

@@ -13,22 +13,15 @@ import contextlib
 import fcntl
 import os
 import sqlite3
-import struct
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
 from leyden.storage.sqlite_turns import turns_path
+from leyden.storage.wal_files import Index, WalFiles
 from leyden.values import Struct
 
-# The index that all connections share begins with two copies of a header. See "The
-# WAL-Index File Format" of SQLite.
-_HEADER: Final = struct.Struct("=II I BBH II 8s 8s 8s")
-_WAL_HEADER, _FRAME_HEADER = 32, 24
-_SUM: Final = slice(16, 24)  # a frame's checksum, which follows from all before it
-_LARGE_PAGE: Final = 65_536
-_SHM_TRIES: Final = 1_000
 _AT_ONCE: Final = 1 << 24  # bytes that are read while writers wait, at most
 _BUSY_S: Final = 0.25
 _TICK_S: Final = 0.02  # of the clock of file systems, and more
@@ -50,13 +43,6 @@ class Change(Struct, frozen=True, kw_only=True):
     pages: dict[int, bytes]
 
 
-class _Index(Struct, frozen=True, kw_only=True):
-    page_size: int
-    frames: int
-    length: int
-    salt: str
-
-
 class Wal:
     """A reader of one database's changes; one connection of it reads at any time."""
 
@@ -68,10 +54,9 @@ class Wal:
         self._folding = _connect(path)
         self._writing = _connect(path)
         _begin(self._reading)
-        # Never closed: closing a file ends all locks of this process on it.
-        self._index = os.open(path.with_name(f"{path.name}-shm"), os.O_RDONLY)
+        self._files = WalFiles(path)
         self._turn = os.open(turns_path(path), os.O_RDWR | os.O_CREAT, 0o600)
-        index = self._look()
+        index = self._files.index()
         self.place = self._place(index)
 
     def resume(self, place: Place, settled: str = "") -> bool:
@@ -79,13 +64,13 @@ class Wal:
 
         With what `settle` returned there the WAL may have begun anew since.
         """
-        index = self._look()
+        index = self._files.index()
         if place.salt != index.salt and settled == self._identity():
             self.place = Place()  # whatever the WAL has is newer
             return True
         if place.salt != index.salt or place.frame > index.frames:
             return False
-        if self._sum_of(index, place.frame) != place.sum:
+        if self._files.sum_of(index, place.frame) != place.sum:
             return False
         self.place = place
         return True
@@ -96,7 +81,7 @@ class Wal:
         With more than that many bytes to read, nothing is read.
         """
         _begin(self._next)
-        index = self._look()
+        index = self._files.index()
         change = self._change(index, most=most)
         if change is not None:
             self._reading.execute("COMMIT")
@@ -111,12 +96,12 @@ class Wal:
         for each in (self._reading, self._next, self._folding, self._writing):
             each.close()
         os.close(self._turn)
-        os.close(self._index)
+        self._files.close()
 
     @property
     def length(self) -> int:
         """How many pages the WAL has that nobody has begun anew."""
-        index = self._look()
+        index = self._files.index()
         return index.frames
 
     def fold(self) -> Change | None:
@@ -148,7 +133,7 @@ class Wal:
         self._folding.execute("PRAGMA wal_checkpoint(PASSIVE)")
         with self._alone() as alone:
             change = self.read(most=_AT_ONCE) if alone else None
-            index = self._look()
+            index = self._files.index()
             if not alone or self.place != self._place(index):
                 yield change, False
                 return
@@ -177,73 +162,21 @@ class Wal:
         finally:
             self._writing.execute("ROLLBACK")
 
-    def _change(self, index: _Index, *, most: int) -> Change | None:
+    def _change(self, index: Index, *, most: int) -> Change | None:
         first = self.place.frame if index.salt == self.place.salt else 0
-        size = (index.frames - first) * (_FRAME_HEADER + index.page_size)
-        if size > most:
+        if index.size(first) > most:
             return None
-        content = self._frames(index, first)
-        pages: dict[int, bytes] = {}
-        step = _FRAME_HEADER + index.page_size
-        for at in range(0, len(content), step):
-            (number,) = struct.unpack_from(">I", content, at)
-            pages[number] = content[at + _FRAME_HEADER : at + step]
-        return Change(page_size=index.page_size, length=index.length, pages=pages)
+        return Change(
+            page_size=index.page_size,
+            length=index.length,
+            pages=self._files.pages(index, first),
+        )
 
-    def _frames(self, index: _Index, first: int) -> bytes:
-        """Read frames, which are complete: the index has them."""
-        if index.frames <= first:
-            return b""
-        step = _FRAME_HEADER + index.page_size
-        with self._wal() as file:
-            salt = os.pread(file, 8, 16).hex()
-            content = _read_all(
-                file, (index.frames - first) * step, _WAL_HEADER + first * step
-            )
-        if salt != index.salt:
-            raise OSError(f"{self._path}-wal is not what its index says")
-        return content
-
-    def _place(self, index: _Index) -> Place:
+    def _place(self, index: Index) -> Place:
         return Place(
             salt=index.salt,
             frame=index.frames,
-            sum=self._sum_of(index, index.frames),
-        )
-
-    def _sum_of(self, index: _Index, frame: int) -> str:
-        if not frame:
-            return ""
-        step = _FRAME_HEADER + index.page_size
-        with self._wal() as file:
-            head = os.pread(file, _FRAME_HEADER, _WAL_HEADER + (frame - 1) * step)
-        return head[_SUM].hex()
-
-    @contextlib.contextmanager
-    def _wal(self) -> Iterator[int]:
-        file = os.open(f"{self._path}-wal", os.O_RDONLY)
-        try:
-            yield file
-        finally:
-            os.close(file)  # SQLite locks nothing in this file
-
-    def _look(self) -> _Index:
-        """Read the index; it is written twice, so that a half of it is noticed."""
-        for _ in range(_SHM_TRIES):
-            content = os.pread(self._index, 2 * _HEADER.size, 0)
-            first, second = content[: _HEADER.size], content[_HEADER.size :]
-            if first == second:
-                break
-            time.sleep(0.0001)
-        else:
-            raise OSError(f"{self._path}-shm cannot be read")
-        told = _HEADER.unpack(first)
-        size, frames, length, salt = told[5], told[6], told[7], told[9]
-        return _Index(
-            page_size=_LARGE_PAGE if size == 1 else size,
-            frames=frames,
-            length=length,
-            salt=salt.hex(),
+            sum=self._files.sum_of(index, index.frames),
         )
 
 
@@ -271,13 +204,3 @@ def _locked(file: int) -> bool:
     except BlockingIOError:
         return False
     return True
-
-
-def _read_all(file: int, size: int, offset: int) -> bytes:
-    content = bytearray()
-    while len(content) < size:
-        piece = os.pread(file, size - len(content), offset + len(content))
-        if not piece:
-            raise OSError("the WAL ended too soon")
-        content += piece
-    return bytes(content)

@@ -12,7 +12,7 @@ from leyden.errors import Malformed, Refused
 from leyden.services.channels import corrections, credit
 from leyden.services.channels.corrections import Correction
 from leyden.services.operators import attention, oversight
-from leyden.services.operators.verify import Broken
+from leyden.services.operators.broken_rules import Broken
 from leyden.services.people import accounts
 from leyden.services.shared import quotas
 from leyden.web.state_map import patches

@@ -10,7 +10,7 @@ from leyden.domain.orders import Order
 from leyden.domain.pricing import Channel, NodeTier, Quote
 from leyden.domain.units import BLOCKS_PER_WEEK, Sats
 from leyden.errors import Away, Malformed, Refused
-from leyden.services.channels import destinations, orders, sources
+from leyden.services.channels import destinations, orders, quotes, sources
 from leyden.services.channels.destinations import Wish
 from leyden.values import Struct
 from leyden.web.forms import Form
@@ -110,7 +110,7 @@ async def _asked(
 async def _priced(visit: Visit, given: Form) -> _Priced:
     try:
         channel = await _channel(visit, given)
-        offer = await orders.quote(
+        offer = await quotes.quote(
             shop_of(visit), visit.organization_id, channel, now=visit.now
         )
     except (Refused, Away) as error:

@@ -12,31 +12,30 @@ import secrets
 import time
 from collections.abc import Iterable, MutableMapping
 from typing import Any, cast
-from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import HTMLResponse, Response
 from starlette.routing import Route, Router
 
 from leyden.domain.addresses import rate_limit_key
-from leyden.domain.sign_in import Right
-from leyden.errors import Forbidden, LeydenError, NotFound, Stale, TooMany
+from leyden.errors import LeydenError, NotFound, Stale, TooMany
 from leyden.services.people import sign_in
 from leyden.services.platform import Platform
 from leyden.services.shared import turns
 from leyden.services.shared.limits import Requests
 from leyden.services.shared.request_body import ClientLeft
 from leyden.web import forms
+from leyden.web.admission import check_may, is_stranger, recognise, sign_in_first
 from leyden.web.assets import Assets
 from leyden.web.cookies import Cookies
 from leyden.web.forms import Form
 from leyden.web.known_pages import KnownPage, KnownPages
 from leyden.web.open_streams import OpenStreams
 from leyden.web.origins import Origins
-from leyden.web.pages import Page, Who
+from leyden.web.pages import Page
 from leyden.web.protection import protection
 from leyden.web.templates import environment
-from leyden.web.visits import HOME, Shows, Visit, local_url, to_sign_in
+from leyden.web.visits import Shows, Visit
 
 Scope = MutableMapping[str, Any]
 
@@ -115,7 +114,7 @@ class Site:
         edition = self._platform.database.edition()
         visit = self._visit(scope)
         try:
-            await self._recognise(visit)
+            await recognise(visit)
             self._count(visit)
             if visit.place is not None:
                 await turns.begin(visit.place.organization.id)
@@ -164,31 +163,6 @@ class Site:
             place=None,
         )
 
-    async def _recognise(self, visit: Visit) -> None:
-        """Identify the person and role; the second time, check them again."""
-        visit.now = self._platform.clock()
-        session = visit.cookies.session
-        found = (
-            await sign_in.find(self._platform, session, now=visit.now)
-            if session
-            else None
-        )
-        whole = found is not None and found.session.whole
-        visit.somebody = found if whole else None
-        visit.half = None if found is None or whole else found.session
-        visit.token = sign_in.form_token(
-            self._platform, session if whole else visit.guest
-        )
-        wanted = visit.path.get("organization_id")
-        visit.place = next(
-            (
-                each
-                for each in (visit.somebody.belongs_to if visit.somebody else ())
-                if each.organization.id == wanted
-            ),
-            None,
-        )
-
     def _count(self, visit: Visit) -> None:
         """Count a request: by person if signed in, else by address.
 
@@ -203,18 +177,18 @@ class Site:
         self, page: Page, visit: Visit, scope: Scope, receive: Any
     ) -> Response:
         headers = Headers(scope=scope)
-        if _is_stranger(page, visit):
-            return _sign_in_first(visit, headers, method=scope["method"])
-        _check_may(page, visit)
+        if is_stranger(page, visit):
+            return sign_in_first(visit, headers, method=scope["method"])
+        check_may(page, visit)
         visit.query = Form.parse(scope["query_string"])
         if scope["method"] == "POST":
             owner = visit.somebody.person.id if visit.somebody else None
             visit.form = await forms.read(receive, headers, owner=owner)
             # Reading may have taken its time: who was let in may have been put out.
-            await self._recognise(visit)
-            if _is_stranger(page, visit):
-                return _sign_in_first(visit, headers, method=scope["method"])
-            _check_may(page, visit)
+            await recognise(visit)
+            if is_stranger(page, visit):
+                return sign_in_first(visit, headers, method=scope["method"])
+            check_may(page, visit)
             if not page.from_anywhere:
                 forms.check_ours(visit.form, headers, token=visit.token)
         if page.of_rows_alone:
@@ -224,10 +198,10 @@ class Site:
                 return await page.run(visit)
             except Stale:
                 # What was moved may be their own rights, or their session.
-                await self._recognise(visit)
-                if _is_stranger(page, visit):
-                    return _sign_in_first(visit, headers, method=scope["method"])
-                _check_may(page, visit)
+                await recognise(visit)
+                if is_stranger(page, visit):
+                    return sign_in_first(visit, headers, method=scope["method"])
+                check_may(page, visit)
         return await page.run(visit)
 
     def _refusal(self, visit: Visit, error: LeydenError) -> Response:
@@ -249,7 +223,7 @@ class Site:
         visit = self._visit({**scope, "path_params": {}})
         why: LeydenError = NotFound()
         try:
-            await self._recognise(visit)
+            await recognise(visit)
         except LeydenError as error:
             why = error
         await self._refusal(visit, why)(scope, receive, send)
@@ -271,40 +245,3 @@ class _Answering:
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         await self._site.answer(self._page, scope, receive, send)
-
-
-def _sign_in_first(visit: Visit, headers: Headers, *, method: str) -> Response:
-    if "text/event-stream" in headers.get("accept", ""):
-        return Response(status_code=204)  # which ends it for good
-    # A form is not sent again by itself: whoever sent it finds its page again.
-    response = to_sign_in(visit.url if method == "GET" else _came_from(headers))
-    if "hx-request" in headers:  # a part of a page: let the whole page go there
-        return Response(headers={"hx-redirect": response.headers["location"]})
-    return response
-
-
-def _came_from(headers: Headers) -> str:
-    """Return the page of ours that a form came from, if the browser says so."""
-    page = urlsplit(headers.get("referer", ""))
-    if page.netloc != headers.get("host"):
-        return HOME
-    return local_url(f"{page.path}?{page.query}" if page.query else page.path)
-
-
-def _is_stranger(page: Page, visit: Visit) -> bool:
-    return page.needs is not Who.ANYONE and visit.somebody is None
-
-
-def _check_may(page: Page, visit: Visit) -> None:
-    """Raise NotFound for others' pages, and Forbidden for a missing right."""
-    if page.needs is Who.OPERATOR and not visit.who.is_operator:
-        raise NotFound
-    if not isinstance(page.needs, Right):
-        return
-    if visit.place is None:
-        raise NotFound
-    if not visit.may(page.needs):
-        raise Forbidden(
-            f"Your role, {visit.place.role}, can look at this but not change it. "
-            "An owner or admin can give you another role."
-        )

@@ -16,7 +16,7 @@ from leyden.cli.output import (
     print_one,
     print_rows,
 )
-from leyden.schemas.nodes import ConnectAnswer
+from leyden.schemas.node_access import ConnectAnswer
 
 
 @click.command()

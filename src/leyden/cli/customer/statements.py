@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import segno
 
-from leyden.schemas.flow import LedgerEntry
+from leyden.schemas.credit import LedgerEntry
 
 # A spreadsheet takes what begins with these for a formula.
 _FORMULAS = ("=", "+", "-", "@", "\t", "\r")

@@ -16,8 +16,8 @@ from leyden.services.channels.corrections import Correction
 from leyden.services.channels.credit import Balance
 from leyden.services.operators import oversight
 from leyden.services.operators import verify as verification
+from leyden.services.operators.broken_rules import Broken
 from leyden.services.operators.oversight import nodes_of
-from leyden.services.operators.verify import Broken
 from leyden.services.platform import Platform
 
 

@@ -24,7 +24,7 @@ import aiohttp
 import msgspec
 
 from leyden.errors import ClusterAway, ClusterRefused
-from leyden.lnd.client import cut
+from leyden.http import cut
 from leyden.runtimes.kubernetes.access import Access
 from leyden.runtimes.kubernetes.kinds import Metadata, Refusal
 from leyden.values import Struct, field

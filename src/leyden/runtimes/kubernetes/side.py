@@ -20,7 +20,7 @@ import aiohttp
 from leyden.domain.nodes import Node
 from leyden.domain.starts import Start, next_number
 from leyden.errors import CannotStart, ClusterAway, ClusterRefused, Conflict, NodeAway
-from leyden.lnd.client import cut
+from leyden.http import cut
 from leyden.lnd.trust import trusting_chain
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.copies import Content

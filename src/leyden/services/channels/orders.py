@@ -1,78 +1,33 @@
-"""Ordering a channel: quote, create, get, list, cancel."""
+"""Ordering a channel: create, get, list, cancel."""
 
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
-from typing import NamedTuple
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
 from leyden.domain.orders import Event, Order, Status, advance
 from leyden.domain.payments import InvoiceState
-from leyden.domain.pricing import Channel, Quote
+from leyden.domain.pricing import Channel
 from leyden.domain.sign_in import Right
-from leyden.domain.sources import Source
-from leyden.domain.units import Sats
 from leyden.errors import (
     LeydenError,
     NotAllowed,
     NotFound,
-    OverLimit,
     Stale,
 )
-from leyden.services.channels import order_events, sources
+from leyden.services.channels import order_events, quotes, sources
 from leyden.services.channels.checkout import start_ticket
-from leyden.services.channels.holding import end, entry
+from leyden.services.channels.cover import Cover, cover_of, covering
+from leyden.services.channels.holding import end
 from leyden.services.channels.shop import EVERYTHING, EXPIRY, TICKETS, Shop
 from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.services.shared import quotas, rights
 from leyden.storage.stores import Stores
-from leyden.values import Struct, replace
+from leyden.values import replace
 
 SUFFIX = "FO"
 
 # Reserves in an order's transaction what its source prepared.
 _Reserve = Callable[[Stores, Order], Awaitable[None]]
-
-# Asked again within this, the quote on record is as good as a new one.
-_FRESH = timedelta(minutes=1)
-
-
-class Cover(Struct, frozen=True):
-    """How an order is paid: credit, then corporate account, then the buyer."""
-
-    credit_used: Sats
-    charged: Sats
-
-
-class Offer(NamedTuple):
-    """The price of a channel for an organization."""
-
-    quote: Quote
-    credit_used: Sats
-    fresh_until: datetime
-    """Until then the quote on record is as good as a new one."""
-    source: Source
-
-
-async def quote(
-    shop: Shop, organization_id: str, channel: Channel, *, now: datetime
-) -> Offer:
-    """Price the channel, and compute how much credit it would use.
-
-    The price holds for ten minutes.
-    """
-    chosen = sources.of(shop, channel)
-    priced = await chosen.source.price(channel)
-    reader = shop.database.reader
-    found = await reader.quotes.find(organization_id, channel, since=now - _FRESH)
-    if found is None or found[0] != priced:
-        async with shop.database.transaction() as tx:
-            await tx.quotes.keep(organization_id, priced, quoted=now)
-        found = priced, now
-    credit = await reader.ledger.balance(ledger.credit(organization_id))
-    used = min(credit, priced.total_fee)
-    return Offer(priced, used, found[1] + _FRESH, chosen.name)
 
 
 async def create(
@@ -97,13 +52,8 @@ async def create(
     if (made := await shop.database.reader.orders.find(order_id)) is not None:
         return _own(made, organization_id)
     source = sources.of(shop, channel).source
-    # Kept for a minute longer than it holds: it is not written anew each time.
-    since = now - shop.rules.quote_holds - _FRESH
-    found = await shop.database.reader.quotes.find(
-        organization_id, channel, since=since
-    )
-    priced = found[0] if found else await source.price(channel)
-    cover = await _cover(shop.database.reader, organization_id, priced)
+    priced = await quotes.price(shop, source, organization_id, channel, now=now)
+    cover = await cover_of(shop.database.reader, organization_id, priced)
     order = Order(
         id=order_id,
         organization_id=organization_id,
@@ -155,7 +105,7 @@ async def _add(
     now, organization_id = order.created, order.organization_id
     async with shop.database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.MONEY)
-        if await _cover(tx, organization_id, order.quote) != cover:
+        if await cover_of(tx, organization_id, order.quote) != cover:
             raise Stale("credit was spent meanwhile")
         has_place = await tx.quotas.leave_place(order.id)
         if not await tx.orders.add(order):
@@ -169,48 +119,13 @@ async def _add(
 async def begin(tx: Stores, order: Order) -> Order:
     """Book what covers an order that was just stored, and let its time run."""
     work = await UnitOfWork.load(tx, [order.id], now=order.created)
-    work.post(_covering(order))
+    work.post(covering(order))
     tx.events.add(order_events.of_new(order), at=order.created)
     if order.to_be_paid:
         work.put(EXPIRY, order.id, due=order.expires)
     order = start_ticket(work, order)
     await work.flush(tx)
     return order
-
-
-async def _cover(tx: Stores, organization_id: str, priced: Quote) -> Cover:
-    credit = await tx.ledger.balance(ledger.credit(organization_id))
-    credit_used = min(credit, priced.total_fee)
-    rest = Sats(priced.total_fee - credit_used)
-    limit = await tx.corporate_accounts.limit(organization_id)
-    if limit is None or not rest:
-        return Cover(credit_used, Sats(0))
-    owed = -await tx.ledger.balance(ledger.owed(organization_id))
-    if owed + rest > limit:
-        raise OverLimit
-    return Cover(credit_used, rest)
-
-
-def _covering(order: Order) -> list[Entry]:
-    return [
-        entry(
-            order,
-            sats,
-            source=source,
-            target=ledger.held(order.id),
-            what=what,
-            key=f"order:{order.id}:{what}",
-        )
-        for what, source, sats in (
-            (
-                Reason.CREDIT_USED,
-                ledger.credit(order.organization_id),
-                order.credit_used,
-            ),
-            (Reason.CHARGED, ledger.owed(order.organization_id), order.charged),
-        )
-        if sats
-    ]
 
 
 def _own(order: Order, organization_id: str) -> Order:

@@ -14,7 +14,8 @@ from leyden.services.nodes import failures
 from leyden.services.operators.alarms import Alarm, list_alarms
 from leyden.services.operators.backups import results as backup_results
 from leyden.services.operators.backups.results import Shown
-from leyden.services.operators.verify import Broken, verify
+from leyden.services.operators.broken_rules import Broken
+from leyden.services.operators.verify import verify
 from leyden.services.platform import Platform
 from leyden.storage.counts import FailingNode, FailingTask, Queue
 from leyden.values import Struct

@@ -1,0 +1,48 @@
+"""Request and response schemas of deleted nodes."""
+
+from typing import Annotated
+
+import msgspec
+from msgspec import UNSET, Meta, UnsetType
+
+from leyden.schemas.kinds import (
+    Created,
+    LndVersion,
+    Network,
+    NodeId,
+    NodeName,
+)
+from leyden.schemas.settings_sent import Text
+
+
+class DeletedNode(msgspec.Struct):
+    """A deleted node that can be restored."""
+
+    node_name: NodeName
+    node_id: NodeId
+    network: Network
+    lnd_version: LndVersion
+    created: Created
+    deleted: Annotated[
+        str, Meta(description="When it was deleted, in ISO 8601 and UTC.")
+    ]
+    restorable_until: Annotated[
+        str, Meta(description="When its data is destroyed, in ISO 8601 and UTC.")
+    ]
+
+
+class DeletedNodesAnswer(msgspec.Struct):
+    """The deleted nodes that can be restored, the last deleted first."""
+
+    nodes: Annotated[
+        list[DeletedNode], Meta(description="The nodes, at most 100 of them.")
+    ]
+
+
+class Restore(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
+    """The name of the restored node; {} for the one it had."""
+
+    name: Annotated[
+        Text | UnsetType,
+        Meta(description="A new name, if its own is taken."),
+    ] = UNSET

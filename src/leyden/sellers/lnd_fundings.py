@@ -1,0 +1,133 @@
+"""Funding transactions of a seller that is an lnd: watched, and bumped.
+
+The wallet tells of its transactions, and the chain whether a block really has them.
+"""
+
+from collections.abc import Collection
+from typing import Any, Final
+
+from leyden.domain.fundings import WalletTransaction
+from leyden.domain.openings import Coin
+from leyden.domain.payments import Outpoint
+from leyden.domain.units import Sats
+from leyden.errors import NodeRefused
+from leyden.lnd.best_chain import BLOCK, BLOCK_HASH, BestChain, Confirmation
+from leyden.lnd.transactions import virtual_size
+from leyden.sellers.base import BumpRefused
+from leyden.sellers.connection import (
+    BLOCKS,
+    BUMP,
+    HASHES,
+    SellerConnection,
+    check_ready,
+    is_denied,
+    refusal,
+)
+from leyden.values import replace
+
+_BUMP: Final = "/v2/wallet/bumpfee"
+
+
+class LndFundings:
+    """The fundings that the wallet of one lnd knows."""
+
+    def __init__(self, lnd: SellerConnection) -> None:
+        self._lnd = lnd
+        self._chain = BestChain(lnd)
+
+    async def spending(
+        self, coins: Collection[Outpoint], *, since: int
+    ) -> list[WalletTransaction]:
+        """List what spends these coins, and what spends the change of that.
+
+        A confirmation counts if the chain has it; is the macaroon too old to ask for
+        that, then it is counted, and not proven.
+        """
+        spent, ours = set(coins), set[Outpoint]()
+        found: list[tuple[WalletTransaction, Confirmation]] = []
+        others: list[WalletTransaction] = []
+        for told in await self._lnd.transactions(since):
+            each, confirmation = _transaction(told)
+            if spent.isdisjoint(each.spends):
+                others.append(each)
+            else:
+                found.append((each, confirmation))
+                ours.update(coin.outpoint for coin in each.ours)
+        named = {confirmation for each, confirmation in found if each.confirmations}
+        try:
+            there = await self._chain.having(named)
+        except NodeRefused as error:
+            if not is_denied(error):
+                raise refusal(error) from error
+            proven = [each for each, _ in found]
+        else:
+            proven = [
+                replace(each, proven=True)
+                if confirmation in there
+                else replace(each, confirmations=0)
+                for each, confirmation in found
+            ]
+        return proven + [each for each in others if not ours.isdisjoint(each.spends)]
+
+    async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
+        """Have lnd's sweeper spend the output, with exactly that fee.
+
+        One block before its deadline the sweeper pays its whole budget at once; without
+        a budget it would go on until half of the coin is gone to miners.
+        """
+        body = {
+            "outpoint": {"txid_str": outpoint.txid, "output_index": outpoint.vout},
+            "immediate": True,
+            "budget": str(fee),
+            "deadline_delta": 1,
+        }
+        try:
+            await self._lnd.call("POST", _BUMP, body)
+        except NodeRefused as error:
+            check_ready(error)
+            return BumpRefused(error.message[:400], forbidden=is_denied(error))
+        return None
+
+    async def denied(self) -> list[str]:
+        """Try to bump nothing, and ask for blocks: permissions come first."""
+        found = []
+        if await self._is_denied("POST", _BUMP, {}):
+            found.append(BUMP)
+        if await self._is_denied("GET", f"{BLOCK_HASH}?block_height=0"):
+            found.append(HASHES)
+        if await self._is_denied("GET", BLOCK):
+            found.append(BLOCKS)
+        return found
+
+    async def _is_denied(
+        self, method: str, path: str, body: dict[str, object] | None = None
+    ) -> bool:
+        try:
+            await self._lnd.call(method, path, body)
+        except NodeRefused as error:
+            check_ready(error)
+            return is_denied(error)
+        return False
+
+
+def _transaction(told: dict[str, Any]) -> tuple[WalletTransaction, Confirmation]:
+    """Return a transaction, and the block that the wallet says has it."""
+    txid = str(told["tx_hash"])
+    found = WalletTransaction(
+        txid=txid,
+        confirmations=max(0, int(told["num_confirmations"])),
+        fee=Sats(int(told["total_fees"])),
+        vbytes=virtual_size(bytes.fromhex(told["raw_tx_hex"])),
+        spends=tuple(
+            Outpoint.parse(each["outpoint"]) for each in told["previous_outpoints"]
+        ),
+        ours=tuple(
+            Coin(
+                sats=Sats(int(each["amount"])),
+                outpoint=Outpoint(txid, int(each.get("output_index", 0))),
+            )
+            for each in told["output_details"]
+            if each["is_our_address"]
+        ),
+    )
+    return found, Confirmation(txid, int(told["block_height"]), str(told["block_hash"]))

@@ -1,0 +1,55 @@
+"""What covers an order before its buyer pays: credit, and a corporate account."""
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Entry, Reason
+from leyden.domain.orders import Order
+from leyden.domain.pricing import Quote
+from leyden.domain.units import Sats
+from leyden.errors import OverLimit
+from leyden.services.channels.holding import entry
+from leyden.storage.stores import Stores
+from leyden.values import Struct
+
+
+class Cover(Struct, frozen=True):
+    """How an order is paid: credit, then corporate account, then the buyer."""
+
+    credit_used: Sats
+    charged: Sats
+
+
+async def cover_of(tx: Stores, organization_id: str, priced: Quote) -> Cover:
+    """Return how an order of that price would be paid now; raise OverLimit."""
+    credit = await tx.ledger.balance(ledger.credit(organization_id))
+    credit_used = min(credit, priced.total_fee)
+    rest = Sats(priced.total_fee - credit_used)
+    limit = await tx.corporate_accounts.limit(organization_id)
+    if limit is None or not rest:
+        return Cover(credit_used, Sats(0))
+    owed = -await tx.ledger.balance(ledger.owed(organization_id))
+    if owed + rest > limit:
+        raise OverLimit
+    return Cover(credit_used, rest)
+
+
+def covering(order: Order) -> list[Entry]:
+    """Return entries that hold for an order what covers it from its first moment."""
+    return [
+        entry(
+            order,
+            sats,
+            source=source,
+            target=ledger.held(order.id),
+            what=what,
+            key=f"order:{order.id}:{what}",
+        )
+        for what, source, sats in (
+            (
+                Reason.CREDIT_USED,
+                ledger.credit(order.organization_id),
+                order.credit_used,
+            ),
+            (Reason.CHARGED, ledger.owed(order.organization_id), order.charged),
+        )
+        if sats
+    ]

@@ -1,0 +1,132 @@
+"""What every order keeps: its money, its moves, its ticket, and what it cost."""
+
+from collections import Counter
+from collections.abc import AsyncIterator, Iterable, Iterator
+
+from leyden.domain import ledger
+from leyden.domain.ledger import Reason
+from leyden.domain.orders import ENDED, TICKETED, Order, Status
+from leyden.domain.payments import OutputState
+from leyden.domain.tickets import Lease
+from leyden.services.operators.broken_rules import Broken
+from leyden.storage.database import Database
+from leyden.storage.ledger import Written
+
+_SELLERS = {ledger.AUCTION, ledger.SELLER}
+
+
+async def broken_by(
+    database: Database, order: Order, lease: Lease | None
+) -> AsyncIterator[Broken]:
+    """Yield what is wrong with an order, its entries, moves, ticket and outputs."""
+    entries = await database.reader.ledger.of_order(order.id)
+    for problem in _holding(order, entries):
+        yield Broken("I6", f"order {order.id}: {problem}")
+    for problem in _cost(order, lease, entries):
+        yield Broken("I11", f"order {order.id}: {problem}")
+    moves = await database.reader.moves.of_order(order.id)
+    if not _is_walk(order, moves):
+        yield Broken("I8", f"order {order.id} is {order.status} by no legal way")
+    if (order.sealed_ticket is not None) != bool(order.ticket_ref):
+        yield Broken("I9", f"order {order.id} has half a ticket")
+    is_direct, has_ticket = order.destination is not None, bool(order.ticket_ref)
+    if order.status in TICKETED and has_ticket is is_direct:
+        yield Broken("I9", f"order {order.id} is {order.status} without its ticket")
+    coins = await database.reader.reserved_coins.of_order(order.id)
+    if coins and order.status in ENDED:
+        yield Broken("I9", f"order {order.id} has ended and reserves coins")
+    for known in await database.reader.outputs.of_order(order.id):
+        booked = sum(
+            (1 if each.entry.source == ledger.RECEIVED else -1) * each.entry.sats
+            for each in entries
+            if each.entry.key.startswith(f"chain:{known.outpoint}#")
+        )
+        counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
+        if booked != (known.sats if counts else 0):
+            yield Broken("I4", f"output {known.outpoint} is booked as {booked} sat")
+
+
+def _cost(
+    order: Order, lease: Lease | None, entries: Iterable[Written]
+) -> Iterator[str]:
+    """Compare what was booked with what the auction took and left, by lease."""
+    if lease is not None:
+        booked = sum(
+            each.entry.sats for each in entries if each.entry.target in _SELLERS
+        )
+        if booked != lease.cost:
+            yield f"its lease cost {lease.cost} sat, {booked} went to the auction"
+        undone = sum(
+            each.entry.sats for each in entries if each.entry.source in _SELLERS
+        )
+        if undone != (0 if order.status is Status.FILLED else lease.cost):
+            yield f"it is {order.status}, and {undone} sat of its lease were undone"
+    if order.status is Status.FILLED:
+        team = order.organization_id
+        theirs = {ledger.credit(team), ledger.owed(team), ledger.receivable(team)}
+        back = sum(
+            each.entry.sats
+            for each in entries
+            if each.entry.what is Reason.RELEASED and each.entry.target in theirs
+        )
+        place = ledger.held(order.id)
+        held = back + sum(
+            each.entry.sats
+            for each in entries
+            if each.entry.source == place and each.entry.what in ledger.SPENT
+        )
+        due = 0
+        if lease is not None:
+            due = min(order.unused_fee(lease), max(0, held - lease.cost))
+        if back != due:
+            yield f"{due} sat are to come back to its buyer, {back} did"
+
+
+def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
+    """Return what is wrong with an order's held money and where it went."""
+    place = ledger.held(order.id)
+    into: Counter[Reason] = Counter()
+    out: Counter[Reason] = Counter()
+    for each in entries:
+        if each.entry.target == place:
+            into[each.entry.what] += each.entry.sats
+        if each.entry.source == place:
+            out[each.entry.what] += each.entry.sats
+    holds = into.total() - out.total()
+    status = order.status
+    spent = sum(out[each] - into[each] for each in ledger.SPENT)
+    back = out[Reason.RELEASED] if status is Status.FILLED else 0
+    is_direct, handed_back = order.destination is not None, out[Reason.HANDED_BACK]
+    # A lock that ended while the seller opened the channel: it was given away.
+    price = min(order.total_fee, into.total() - handed_back)
+    price = price if is_direct and handed_back else order.total_fee
+    found = {
+        "its credit is not in the books": into[Reason.CREDIT_USED] != order.credit_used,
+        "its charge is not in the books": into[Reason.CHARGED] != order.charged,
+        f"it has ended and holds {holds} sat": status in ENDED and holds,
+        f"it is {status} and holds {holds} sat": (
+            status in TICKETED - ENDED
+            and not handed_back
+            and (holds < price if is_direct else holds != price)
+        ),
+        f"it is being created with {holds} sat": (
+            status is Status.CREATING and holds < order.total_fee
+        ),
+        f"{spent} sat of it were spent": (
+            spent + back != (price if status is Status.FILLED else 0)
+        ),
+        "its HTLC is held and not settled": (
+            status in (TICKETED & ENDED if is_direct else TICKETED) and order.held_htlc
+        ),
+    }
+    return [problem for problem, there in found.items() if there]
+
+
+def _is_walk(order: Order, moves: list[tuple[Status, Status]]) -> bool:
+    legal = {(before, after) for (before, _), after in order.moves.items()}
+    at = Status.WAITING_PAYMENT
+    for before, after in moves:
+        if before is not at or (before, after) not in legal:
+            return False
+        at = after
+    return at is order.status

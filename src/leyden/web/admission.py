@@ -1,0 +1,73 @@
+"""Who asks for a page, and whether it is there for them."""
+
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers
+from starlette.responses import Response
+
+from leyden.domain.sign_in import Right
+from leyden.errors import Forbidden, NotFound
+from leyden.services.people import sign_in
+from leyden.web.pages import Page, Who
+from leyden.web.visits import HOME, Visit, local_url, to_sign_in
+
+
+async def recognise(visit: Visit) -> None:
+    """Identify the person and role; the second time, check them again."""
+    visit.now = visit.platform.clock()
+    session = visit.cookies.session
+    found = (
+        await sign_in.find(visit.platform, session, now=visit.now) if session else None
+    )
+    whole = found is not None and found.session.whole
+    visit.somebody = found if whole else None
+    visit.half = None if found is None or whole else found.session
+    visit.token = sign_in.form_token(visit.platform, session if whole else visit.guest)
+    wanted = visit.path.get("organization_id")
+    visit.place = next(
+        (
+            each
+            for each in (visit.somebody.belongs_to if visit.somebody else ())
+            if each.organization.id == wanted
+        ),
+        None,
+    )
+
+
+def sign_in_first(visit: Visit, headers: Headers, *, method: str) -> Response:
+    """Return the way to the sign-in page, and from there back to here."""
+    if "text/event-stream" in headers.get("accept", ""):
+        return Response(status_code=204)  # which ends it for good
+    # A form is not sent again by itself: whoever sent it finds its page again.
+    response = to_sign_in(visit.url if method == "GET" else _came_from(headers))
+    if "hx-request" in headers:  # a part of a page: let the whole page go there
+        return Response(headers={"hx-redirect": response.headers["location"]})
+    return response
+
+
+def _came_from(headers: Headers) -> str:
+    """Return the page of ours that a form came from, if the browser says so."""
+    page = urlsplit(headers.get("referer", ""))
+    if page.netloc != headers.get("host"):
+        return HOME
+    return local_url(f"{page.path}?{page.query}" if page.query else page.path)
+
+
+def is_stranger(page: Page, visit: Visit) -> bool:
+    """Return whether nobody is signed in where somebody has to be."""
+    return page.needs is not Who.ANYONE and visit.somebody is None
+
+
+def check_may(page: Page, visit: Visit) -> None:
+    """Raise NotFound for others' pages, and Forbidden for a missing right."""
+    if page.needs is Who.OPERATOR and not visit.who.is_operator:
+        raise NotFound
+    if not isinstance(page.needs, Right):
+        return
+    if visit.place is None:
+        raise NotFound
+    if not visit.may(page.needs):
+        raise Forbidden(
+            f"Your role, {visit.place.role}, can look at this but not change it. "
+            "An owner or admin can give you another role."
+        )
