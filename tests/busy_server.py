@@ -1,4 +1,4 @@
-"""A server that begins to answer with a stream, and is busy from then on.
+"""A server that begins to answer with a stream, or not at all, and is busy then.
 
     async with BusyServer(folder, NAME, authority).serving(LINE) as busy:
         ...                    # call it at HOST and busy.port, and leave the stream
@@ -32,19 +32,22 @@ class BusyServer:
         self._tls.load_cert_chain(folder / "tls.cert", folder / "tls.key")
         self._open: list[asyncio.StreamWriter] = []
         self.port = 0
+        self.asked = asyncio.Event()
 
     @asynccontextmanager
-    async def serving(self, line: bytes) -> AsyncIterator["BusyServer"]:
-        """Answer each call with a line, for the block."""
+    async def serving(self, line: bytes | None) -> AsyncIterator["BusyServer"]:
+        """Answer each call with a line, or None with nothing, for the block."""
 
         async def answer(
             reader: asyncio.StreamReader, writer: asyncio.StreamWriter
         ) -> None:
             await reader.readuntil(b"\r\n\r\n")
             cast("asyncio.Transport", writer.transport).pause_reading()
-            writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
-            writer.write(b"%x\r\n%b\r\n" % (len(line), line))
             self._open.append(writer)
+            self.asked.set()
+            if line is not None:
+                writer.write(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
+                writer.write(b"%x\r\n%b\r\n" % (len(line), line))
 
         server = await asyncio.start_server(answer, HOST, 0, ssl=self._tls)
         self.port = server.sockets[0].getsockname()[1]

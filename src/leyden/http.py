@@ -1,13 +1,27 @@
-"""Connections of aiohttp, for all who stop reading before a server stops telling."""
+"""Connections of aiohttp, for all who stop before a server has told everything."""
 
 import aiohttp
+from aiohttp.client_proto import ResponseHandler
+from aiohttp.client_reqrep import ConnectionKey
 
 
-def cut(answer: aiohttp.ClientResponse) -> None:
-    """Close the connection of an answer that was not read to its end.
+class Connector(aiohttp.TCPConnector):
+    """Closes the connection of a call that is cancelled or not read to its end.
 
-    Left to aiohttp it would be open until the server has said goodbye as well, for up
-    to 30 s and beyond the end of the session, which knows of it no more.
+    Left to aiohttp, which has no setting for it, it would be open until the server has
+    said goodbye as well, for up to 30 s and beyond the end of the session, which knows
+    of it no more.
     """
-    if answer.connection is not None and answer.connection.transport is not None:
-        answer.connection.transport.abort()
+
+    def _release(
+        self,
+        key: ConnectionKey,
+        protocol: ResponseHandler,
+        *,
+        should_close: bool = False,
+    ) -> None:
+        left = should_close or protocol.should_close
+        transport = protocol.transport
+        super()._release(key, protocol, should_close=should_close)
+        if left and transport is not None:
+            transport.abort()

@@ -99,3 +99,18 @@ async def test_a_stream_that_is_left_leaves_no_connection(
         ):
             assert await anext(stream) == {"state": "LOCKED"}
         await busy.all_left()
+
+
+async def test_a_call_that_is_cancelled_leaves_no_connection(
+    authority: Authority, tmp_path: Path
+) -> None:
+    trusts = trusting(authority.pem)
+    async with (
+        BusyServer(tmp_path, NAME, authority).serving(None) as busy,
+        connect(Address(HOST, busy.port, NAME), trusts) as client,
+    ):
+        calling = asyncio.create_task(client.call("GET", "/v1/getinfo"))
+        await busy.asked.wait()
+        calling.cancel()
+        await asyncio.wait([calling])
+        await busy.all_left()

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from leyden.http import cut
+from leyden.http import Connector
 from leyden.lnd import rest
 from leyden.lnd.rest import CALL_S, CONNECT_S, NODE, Errors
 from leyden.lnd.states import Address
@@ -122,10 +122,7 @@ class Lnd:
                 timeout=within,
                 allow_redirects=False,
             ) as answer:
-                try:
-                    yield answer
-                finally:
-                    cut(answer)
+                yield answer
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise self._errors.away(f"does not answer: {type(error).__name__}") from (
                 error
@@ -135,7 +132,7 @@ class Lnd:
 def session() -> aiohttp.ClientSession:
     """Open what connections are kept in, one for each stream and no fewer."""
     return aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(limit=0),
+        connector=Connector(limit=0),
         read_bufsize=_LONGEST_LINE,
         trust_env=False,
     )

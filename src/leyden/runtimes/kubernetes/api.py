@@ -24,7 +24,7 @@ import aiohttp
 import msgspec
 
 from leyden.errors import ClusterAway, ClusterRefused
-from leyden.http import cut
+from leyden.http import Connector
 from leyden.runtimes.kubernetes.access import Access
 from leyden.runtimes.kubernetes.kinds import Metadata, Refusal
 from leyden.values import Struct, field
@@ -227,10 +227,7 @@ class Api:
                         continue
                     if answer.status >= HTTPStatus.MULTIPLE_CHOICES:
                         raise _refused(self.server, answer, await answer.read())
-                    try:
-                        yield answer
-                    finally:
-                        cut(answer)
+                    yield answer
                     return
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             reason = str(error) or type(error).__name__
@@ -242,7 +239,7 @@ async def connect(access: Access) -> AsyncIterator[Api]:
     """Open connections to an API server for the block."""
     context = await asyncio.to_thread(access.context)
     async with aiohttp.ClientSession(
-        connector=aiohttp.TCPConnector(ssl=context, limit=64),
+        connector=Connector(ssl=context, limit=64),
         read_bufsize=_MOST_BUFFERED,
         trust_env=False,
     ) as session:

@@ -20,7 +20,7 @@ import aiohttp
 from leyden.domain.nodes import Node
 from leyden.domain.starts import Start, next_number
 from leyden.errors import CannotStart, ClusterAway, ClusterRefused, Conflict, NodeAway
-from leyden.http import cut
+from leyden.http import Connector
 from leyden.lnd.trust import trusting_chain
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.copies import Content
@@ -195,7 +195,7 @@ async def _called(
     """Call a pod that copies; ClusterAway where it breaks off."""
     try:
         async with (
-            aiohttp.ClientSession(timeout=_SILENT) as session,
+            aiohttp.ClientSession(connector=Connector(), timeout=_SILENT) as session,
             session.request(
                 method,
                 f"{copier.url}{path}",
@@ -210,9 +210,6 @@ async def _called(
                 raise ClusterRefused(
                     f"the pod that copies: {words}", code=answer.status
                 )
-            try:
-                yield answer
-            finally:
-                cut(answer)
+            yield answer
     except (aiohttp.ClientError, TimeoutError) as error:
         raise ClusterAway(f"the pod that copies {copier.name}: {error}") from None
