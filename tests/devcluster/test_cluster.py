@@ -1,5 +1,6 @@
 """A cluster of two machines on this one: an lnd in a pod, kills, and what is left."""
 
+import contextlib
 import functools
 import io
 import json
@@ -17,7 +18,7 @@ import pytest
 from leyden.daemons import catalogue
 from leyden.devcluster import cgroups, images, namespaces
 from leyden.devcluster.certificates import Pair, Subject, authority, issue
-from leyden.processes import alive, identify
+from leyden.processes import Identity, alive, identify
 from tests.devcluster import harbour
 from tests.devcluster.clusters import DevCluster, until, within
 from tests.reaper import descendants
@@ -60,6 +61,18 @@ class Light:
         if machine is None:
             return self.cluster.here(*words)
         return self.cluster.on_machine(machine, *words)
+
+    def lnds(self) -> set[Identity]:
+        """Return its processes; those of pods that are on their way out are others."""
+        uid = self.cluster.get("pod", self.name)["metadata"]["uid"]
+        found = set()
+        for each in within(self.cluster):
+            with contextlib.suppress(OSError):  # it has ended meanwhile
+                mounts = Path(f"/proc/{each.pid}/mountinfo").read_text()
+                if Path(each.exe).name == "lnd" and uid in mounts:
+                    found.add(each)
+        assert found
+        return found
 
 
 @pytest.fixture
@@ -156,7 +169,7 @@ def test_each_part_that_is_killed_runs_again(up: DevCluster, light: Light) -> No
     }
     killed = [each for each in within(up) if Path(each.exe).name in names]
     assert {Path(each.exe).name for each in killed} == names
-    lnds = {each for each in within(up) if Path(each.exe).name == "lnd"}
+    lnds = light.lnds()
     for each in killed:
         os.kill(each.pid, signal.SIGKILL)
     until(
@@ -176,7 +189,7 @@ def test_a_control_plane_that_is_gone_is_made_again_around_its_machines(
     up: DevCluster, light: Light
 ) -> None:
     until("an answer before", lambda: light.state(1))
-    lnds = {each for each in within(up) if Path(each.exe).name == "lnd"}
+    lnds = light.lnds()
     running = namespaces.running(up.places.control_plane)
     assert running is not None
     os.kill(running.pid, signal.SIGKILL)
