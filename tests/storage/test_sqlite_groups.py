@@ -27,6 +27,13 @@ async def add(db: Database, name: str, *, fails: Exception | None = None) -> Non
             raise fails
 
 
+async def fail_later(db: Database, begun: asyncio.Event, go_on: asyncio.Event) -> None:
+    async with db.transaction():
+        begun.set()
+        await go_on.wait()
+        raise Stale
+
+
 @pytest.mark.parametrize("failing", [{0}, {0, 1}, {1}, {2, 3}, {0, 2}, {0, 1, 2, 3}])
 async def test_who_fails_takes_nobody_with_it(
     sqlite_db: Database, failing: set[int]
@@ -89,14 +96,7 @@ async def test_those_behind_one_who_fails_wait_for_another_process(
     path = Path(sqlite_url.removeprefix("sqlite:///"))
     sqlite_db._writing.execute("PRAGMA busy_timeout=50")
     begun, go_on = asyncio.Event(), asyncio.Event()
-
-    async def fail_later() -> None:
-        async with sqlite_db.transaction():
-            begun.set()
-            await go_on.wait()
-            raise Stale
-
-    failing = asyncio.create_task(fail_later())
+    failing = asyncio.create_task(fail_later(sqlite_db, begun, go_on))
     behind = [
         asyncio.create_task(add(sqlite_db, f"harbour {number}")) for number in range(2)
     ]
@@ -118,14 +118,7 @@ async def test_one_who_leaves_while_the_one_before_fails_holds_up_nobody(
     sqlite_db: Database,
 ) -> None:
     begun, go_on = asyncio.Event(), asyncio.Event()
-
-    async def fail_later() -> None:
-        async with sqlite_db.transaction():
-            begun.set()
-            await go_on.wait()
-            raise Stale
-
-    failing = asyncio.create_task(fail_later())
+    failing = asyncio.create_task(fail_later(sqlite_db, begun, go_on))
     leaving = asyncio.create_task(add(sqlite_db, "never"))
     staying = asyncio.create_task(add(sqlite_db, "harbour"))
     await begun.wait()

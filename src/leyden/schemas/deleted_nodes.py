@@ -5,13 +5,7 @@ from typing import Annotated
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from leyden.schemas.kinds import (
-    Created,
-    LndVersion,
-    Network,
-    NodeId,
-    NodeName,
-)
+from leyden.schemas.kinds import Created, LndVersion, Network, NodeId, NodeName
 from leyden.schemas.settings_sent import Text
 
 

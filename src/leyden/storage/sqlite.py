@@ -2,8 +2,8 @@
 
 Statements run on the event loop itself: in WAL mode a reader never waits,
 and a point read (8 µs) is cheaper than a hop to a thread (60 µs). Only
-BEGIN, which may wait for another process, COMMIT, which waits for the disk,
-and statements that write many rows run in a thread.
+BEGIN, which may wait for another process, and COMMIT, which waits for the disk,
+run in a thread.
 
 Writers take turns (write_queue.py). Writers that wait at the same time share
 one fsync: all are committed together, and each continues only after that commit
@@ -43,7 +43,7 @@ from leyden.storage.write_queue import Turn, WriteQueue
 # What is on disk is told of once the thread that put it there has Python's lock again;
 # beside a busy event loop Python would let it wait for 5 ms at each commit.
 _HANDS_OVER_S = 0.0005
-# Changes of rows that are worth a commit: next to them a sync costs little, and whoever
+# Changed rows that are worth a commit: next to them a sync costs little, and whoever
 # comes next is the first again.
 _MOST_IN_ONE = 500
 _inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
@@ -178,13 +178,13 @@ class SqliteDatabase:
                     _tell(turn.granted, translated(error))
                 continue
             landed: list[Turn] = []
-            committed = self._writing.total_changes
+            changes = self._writing.total_changes
             for turn in self._queue.take():
                 if await self._take(turn, is_first=not landed):
                     landed.append(turn)
-                if self._writing.total_changes - committed > _MOST_IN_ONE:
+                if self._writing.total_changes - changes > _MOST_IN_ONE:
                     await self._commit(landed)
-                    landed, committed = [], self._writing.total_changes
+                    landed, changes = [], self._writing.total_changes
             await self._commit(landed)
 
     async def _begin(self) -> None:

@@ -47,7 +47,7 @@ class WalFiles:
     def __init__(self, path: Path) -> None:
         """Open the index, which is there as long as anybody is connected."""
         self._path = path
-        # Never closed: closing a file ends all locks of this process on it.
+        # Kept open: closing a file ends all locks of this process on it.
         self._index = os.open(path.with_name(f"{path.name}-shm"), os.O_RDONLY)
 
     def close(self) -> None:

@@ -8,12 +8,7 @@ from leyden.domain.orders import Event, Order, Status, advance
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.sign_in import Right
-from leyden.errors import (
-    LeydenError,
-    NotAllowed,
-    NotFound,
-    Stale,
-)
+from leyden.errors import LeydenError, NotAllowed, NotFound, Stale
 from leyden.services.channels import order_events, quotes, sources
 from leyden.services.channels.checkout import start_ticket
 from leyden.services.channels.cover import Cover, cover_of, covering
