@@ -605,7 +605,7 @@ GUARDS = (
     ),
     Guard(
         "a node that has a wallet is not started without",
-        "runtimes/local.py",
+        "runtimes/local_launches.py",
         "if node.has_wallet and not wallet.exists():",
         "if False:",
         "tests/contracts/test_runtime.py",
@@ -724,8 +724,8 @@ GUARDS = (
     ),
     Guard(
         "a start is counted in the folder before lnd runs there",
-        "runtimes/local.py",
-        "        counter.count(self.layout.starts(node), launch_spec.last_start)\n",
+        "runtimes/local_launches.py",
+        "        counter.count(self._layout.starts(node), launch_spec.last_start)\n",
         "",
         "tests/runtimes/test_counted_starts.py",
     ),
