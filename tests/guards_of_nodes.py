@@ -6,7 +6,7 @@ GUARDS = (
     Guard(
         "a way in is for the addresses on its whitelist",
         "gateway/envoy.py",
-        '"source_prefix_ranges": [_range(source) for source in chain.sources],',
+        '"source_prefix_ranges": [address_range(source) for source in chain.sources],',
         '"source_prefix_ranges": [],',
         "tests/gateway/test_envoy.py tests/gateway/test_whitelist.py",
     ),
@@ -56,13 +56,13 @@ GUARDS = (
     Guard(
         "connections are counted by source and by node",
         "gateway/envoy.py",
-        "                self._limits(),\n                *self._through(",
-        "                *self._through(",
+        "                self._filters.limits(),\n                *self._filters.through(",
+        "                *self._filters.through(",
         "tests/gateway/test_connection_limits.py",
     ),
     Guard(
         "an address in a preamble is worth what its sender is",
-        "gateway/envoy.py",
+        "gateway/filters.py",
         "        if not self._options.balancers:\n            return {}",
         "        if True:\n            return {}",
         "tests/gateway/test_envoy.py tests/gateway/test_balancers.py",
