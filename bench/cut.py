@@ -27,7 +27,7 @@ from bench.measure import Figures, Report, cpu_seconds, quantile, turns
 from leyden import processes
 from leyden.certificates.authority import open_or_create
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import ListenerOptions
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Address, Listener, Route
 from leyden.gateway.supervisor import program

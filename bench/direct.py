@@ -43,7 +43,7 @@ from leyden.services.channels.shop import Shop
 from leyden.storage.database import open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from tests.contracts.sellers import LndWorld, until, wanted
 from tests.contracts.treasuries import opened
 

@@ -49,7 +49,9 @@ from leyden.services.channels.shop import (
 from leyden.storage.database import open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Queue, Work, Worker
+from leyden.tasks.queues import Queue
+from leyden.tasks.work import Work
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from tests.contracts.markets import reached
 from tests.devnet.bazaar import Bazaar

@@ -28,7 +28,8 @@ from leyden.storage.launch_specs import SealedLaunchSpec
 from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Queue, Worker
+from leyden.tasks.queues import Queue
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import Names

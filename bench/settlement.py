@@ -66,7 +66,7 @@ from leyden.services.operators.verify import verify
 from leyden.storage.database import Database, open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 
 Rate = Callable[[str, int], float]
 

@@ -23,7 +23,9 @@ from leyden.storage.database import Database, open_database
 from leyden.storage.schema import migrate
 from leyden.storage.statements import Statement
 from leyden.storage.stores import Stores
-from leyden.tasks import Queue, Work, Worker
+from leyden.tasks.queues import Queue
+from leyden.tasks.work import Work
+from leyden.tasks.worker import Worker
 
 TASKS = 3_000
 ROUNDS = 8

@@ -6,7 +6,7 @@ GUARDS = (
     Guard(
         "a way in is for the addresses on its whitelist",
         "gateway/envoy.py",
-        '"source_prefix_ranges": [_range(source) for source in chain.sources],',
+        '"source_prefix_ranges": [address_range(source) for source in chain.sources],',
         '"source_prefix_ranges": [],',
         "tests/gateway/test_envoy.py tests/gateway/test_whitelist.py",
     ),
@@ -56,13 +56,13 @@ GUARDS = (
     Guard(
         "connections are counted by source and by node",
         "gateway/envoy.py",
-        "                self._limits(),\n                *self._through(",
-        "                *self._through(",
+        "                self._filters.limits(),\n                *self._filters.through(",
+        "                *self._filters.through(",
         "tests/gateway/test_connection_limits.py",
     ),
     Guard(
         "an address in a preamble is worth what its sender is",
-        "gateway/envoy.py",
+        "gateway/filters.py",
         "        if not self._options.balancers:\n            return {}",
         "        if True:\n            return {}",
         "tests/gateway/test_envoy.py tests/gateway/test_balancers.py",
@@ -605,7 +605,7 @@ GUARDS = (
     ),
     Guard(
         "a node that has a wallet is not started without",
-        "runtimes/local.py",
+        "runtimes/local_launches.py",
         "if node.has_wallet and not wallet.exists():",
         "if False:",
         "tests/contracts/test_runtime.py",
@@ -724,8 +724,8 @@ GUARDS = (
     ),
     Guard(
         "a start is counted in the folder before lnd runs there",
-        "runtimes/local.py",
-        "        counter.count(self.layout.starts(node), launch_spec.last_start)\n",
+        "runtimes/local_launches.py",
+        "        counter.count(self._layout.starts(node), launch_spec.last_start)\n",
         "",
         "tests/runtimes/test_counted_starts.py",
     ),

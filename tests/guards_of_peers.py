@@ -6,8 +6,8 @@ GUARDS = (
     Guard(
         "peers are counted by source and by node",
         "gateway/envoy.py",
-        "[limit, self._limits(peers=True), self._pace(), *through]",
-        "[self._pace(), *through]",
+        "[limit, self._filters.limits(peers=True), self._filters.pace()]",
+        "[self._filters.pace()]",
         "tests/gateway/test_peers.py",
     ),
     Guard(
@@ -111,14 +111,14 @@ GUARDS = (
     ),
     Guard(
         "of one source few are a node's peers",
-        "gateway/envoy.py",
+        "gateway/filters.py",
         'name, to_one = "peer limits", options.peer_connections_per_source',
-        'name, to_one = "peer limits", _HIGHEST',
+        'name, to_one = "peer limits", HIGHEST',
         "tests/gateway/test_peers.py",
     ),
     Guard(
         "of one source few connections of peers begin in a second",
-        "gateway/envoy.py",
+        "gateway/filters.py",
         "            arrivals = options.peer_arrivals_per_source",
         "            arrivals = 0",
         "tests/gateway/test_peers.py",
@@ -126,8 +126,8 @@ GUARDS = (
     Guard(
         "of all sources few connections begin in a second to one node",
         "gateway/envoy.py",
-        "self._limits(peers=True), self._pace(), *through]",
-        "self._limits(peers=True), *through]",
+        "self._filters.limits(peers=True), self._filters.pace()]",
+        "self._filters.limits(peers=True)]",
         "tests/gateway/test_peers.py",
         only="many_sources",
     ),

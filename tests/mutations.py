@@ -159,7 +159,7 @@ _OF_MONEY = (
     ),
     Guard(
         "what fails while the database is away waits for no claim to run out",
-        "tasks.py",
+        "tasks/worker.py",
         "if await self._is_rescheduled(claim, due):",
         "if await self._is_rescheduled(claim, due) or True:",
         "tests/test_tasks.py",
@@ -167,14 +167,14 @@ _OF_MONEY = (
     ),
     Guard(
         "a transaction of a task checks at its end that the task is still ours",
-        "tasks.py",
+        "tasks/work.py",
         "if error is None and self._tx is not None and not self._work.settled:",
         "if False:",
         "tests/test_tasks.py",
     ),
     Guard(
         "rows of tasks are locked last",
-        "tasks.py",
+        "tasks/work.py",
         "await self._tx.tasks.refuse_lost(self._work.claim)",
         "await self._tx.tasks.lock(self._work.claim)",
         "tests/test_tasks.py",

@@ -13,7 +13,9 @@ from leyden.domain.times import utc_now
 from leyden.errors import DatabaseAway, Stale
 from leyden.storage.database import Database, open_database
 from leyden.storage.stores import Stores
-from leyden.tasks import Queue, Work, Worker, retry_after
+from leyden.tasks.queues import Queue, retry_after
+from leyden.tasks.work import Work
+from leyden.tasks.worker import Worker
 from tests.metrics import Observed
 
 Handler = Callable[[Work], Awaitable[None]]

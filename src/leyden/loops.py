@@ -64,7 +64,8 @@ from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.emails import EMAILS
 from leyden.storage.subscriptions import SUBSCRIPTIONS
-from leyden.tasks import CLAIM_FOR, Queue, Work
+from leyden.tasks.queues import CLAIM_FOR, Queue
+from leyden.tasks.work import Work
 
 _FORGET_EVERY = timedelta(hours=1)
 # More than there are connections: who gets none is put off.

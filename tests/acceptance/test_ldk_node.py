@@ -41,7 +41,7 @@ from leyden.services.channels.shop import LSPS1, Lsps1Settings, Shop, ShopSettin
 from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from tests import cargo
 from tests.acceptance.bitcoind import bitcoind

@@ -31,7 +31,7 @@ from leyden.services.channels.shop import EVERYTHING, Shop, ShopSettings
 from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from tests.contracts.treasuries import Harbour, LndWorld
 from tests.services.plenty import PLENTY
 from tests.services.shop_harness import PRICE, request_of

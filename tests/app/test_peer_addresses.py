@@ -7,7 +7,7 @@ import pytest
 
 from leyden.app import gateways, peer_addresses
 from leyden.errors import SetupError
-from leyden.gateway.envoy import OWN_ADDRESSES
+from leyden.gateway.listener_options import OWN_ADDRESSES
 from leyden.runtimes.arrivals import Arrivals, Door
 from leyden.settings import Settings
 from leyden.values import replace

@@ -20,7 +20,7 @@ from leyden.settings import Settings, every_setting
 from leyden.storage.backup_results import BackupResult
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from tests.backups.conftest import NODE, Kept
 from tests.domain.nodes import a_node
 from tests.services.shop_harness import HARBOUR

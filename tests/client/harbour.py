@@ -39,7 +39,7 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from leyden.webhooks.fake import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.services.plenty import PLENTY

@@ -9,8 +9,8 @@ import pytest
 
 from leyden.errors import SetupError
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import ListenerOptions
 from leyden.gateway.fake import FakeGateway
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Address, Listener, Route
 from leyden.gateway.supervisor import program

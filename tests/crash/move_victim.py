@@ -29,7 +29,7 @@ from leyden.services.nodes import relocations
 from leyden.services.nodes.fleet import NODE, RELOCATION, WATCH, Fleet
 from leyden.services.nodes.watchers import Watching
 from leyden.storage.homes import Hold
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from tests.crash.node_victim import KEY, fleet_in
 from tests.crash.victim import say

@@ -35,7 +35,7 @@ from leyden.storage import schema
 from leyden.storage.database import open_database
 from leyden.storage.homes import Hold, Home
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from tests.crash.victim import KEYRING, say
 from tests.services.fleet_harness import SETTINGS
 from tests.services.plenty import PLENTY

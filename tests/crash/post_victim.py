@@ -26,7 +26,8 @@ from leyden.services.deliveries.subscriptions import Wanted
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from leyden.storage.subscriptions import SUBSCRIPTIONS
-from leyden.tasks import Queue, Worker
+from leyden.tasks.queues import Queue
+from leyden.tasks.worker import Worker
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender

@@ -34,7 +34,7 @@ from leyden.services.channels.shop import (
 )
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from tests.crash.shared import SharedMarket, SharedSeller, SharedTreasury
 from tests.crash.victim import KEYRING, say

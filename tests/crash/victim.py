@@ -17,7 +17,9 @@ from leyden.settings import Settings
 from leyden.storage import schema
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Queue, Work, Worker
+from leyden.tasks.queues import Queue
+from leyden.tasks.work import Work
+from leyden.tasks.worker import Worker
 
 KEYS = 2
 TASKS = 4

@@ -7,7 +7,7 @@ import pytest
 from leyden.errors import SetupError
 from leyden.gateway.bootstrap import Bootstrap
 from leyden.gateway.discovery import DiscoveryGateway
-from leyden.gateway.envoy import ListenerOptions
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Listener
 from leyden.gateway.supervisor import program

@@ -5,7 +5,7 @@ from ipaddress import ip_address
 
 import pytest
 
-from leyden.gateway.envoy import ListenerOptions
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.values import replace
 from tests.gateway.calls import ALICE, BOB, CHARLIE, Call, Callers, EchoNode

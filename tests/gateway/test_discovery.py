@@ -12,7 +12,8 @@ from leyden import processes
 from leyden.errors import Away, Malformed, NotFound, Unauthorized
 from leyden.gateway.bootstrap import Bootstrap, Control
 from leyden.gateway.discovery import DiscoveryGateway
-from leyden.gateway.envoy import Documents, ListenerOptions
+from leyden.gateway.envoy import Documents
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.routes import Listener
 from leyden.gateway.supervisor import Supervisor
 from leyden.values import replace

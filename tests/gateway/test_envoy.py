@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from leyden.gateway.envoy import LISTENER, Documents, ListenerOptions
+from leyden.gateway.envoy import LISTENER, Documents
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.routes import Address, Listener, Route
 from leyden.values import replace
 

@@ -15,14 +15,9 @@ from leyden import gateway
 from leyden.gateway import protobuf
 from leyden.gateway.admin import Admin, Silent
 from leyden.gateway.bootstrap import ADMIN, ROUTES, Bootstrap, flags
-from leyden.gateway.envoy import (
-    LIMITS,
-    Documents,
-    Form,
-    ListenerOptions,
-    as_json,
-    as_protobuf,
-)
+from leyden.gateway.envoy import Documents, Form, as_json, as_protobuf
+from leyden.gateway.filters import LIMITS
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.routes import Address, PeerPort
 from leyden.values import replace
 from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE

@@ -6,7 +6,7 @@ import ssl
 
 import pytest
 
-from leyden.gateway.envoy import ListenerOptions
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode, trusting_anyone
 

@@ -15,7 +15,7 @@ import pytest
 
 from leyden import processes
 from leyden.certificates.authority import Authority, open_or_create
-from leyden.gateway.envoy import ListenerOptions
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Address, Listener, Route
 from leyden.values import replace

@@ -13,7 +13,8 @@ import pytest
 from leyden.errors import Away
 from leyden.gateway.base import Traffic
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import Documents, ListenerOptions
+from leyden.gateway.envoy import Documents
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Address, Listener, PeerPort, Route
 from leyden.values import replace

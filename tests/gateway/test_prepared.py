@@ -10,7 +10,7 @@ import pytest
 from leyden.app import gateways
 from leyden.errors import SetupError
 from leyden.gateway.bootstrap import flags
-from leyden.gateway.envoy import LIMITS
+from leyden.gateway.filters import LIMITS
 from leyden.gateway.prepared import BOOTSTRAP
 from leyden.settings import Settings
 from tests.gateway.apis import TOKEN, Api

@@ -13,7 +13,7 @@ import pytest
 from leyden import processes
 from leyden.errors import Away, SetupError
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import ListenerOptions
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Listener
 from leyden.gateway.supervisor import Supervisor, program
@@ -302,7 +302,7 @@ START = """
 import asyncio, sys
 from pathlib import Path
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import ListenerOptions
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Listener
 folder, envoy, rest, grpc = sys.argv[1:]

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import ListenerOptions
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import APART, Listener
 from leyden.values import replace

@@ -10,7 +10,7 @@ from leyden.storage.database import Database
 from leyden.storage.emails import EMAILS
 from leyden.storage.secrets import Sealer
 from leyden.storage.subscriptions import SUBSCRIPTIONS
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 
 ORIGIN = "http://dashboard.example:8000"
 _RUNS = {EMAILS: letters.send, SUBSCRIPTIONS: event_emails.deliver}

@@ -41,7 +41,8 @@ from leyden.services.nodes.watchers import Watching
 from leyden.services.shared.uploads import Uploads
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Work, retry_after
+from leyden.tasks.queues import retry_after
+from leyden.tasks.work import Work
 from leyden.tor.fake import FakeTor
 from leyden.values import replace
 from tests.conftest import NOW

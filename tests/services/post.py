@@ -18,7 +18,7 @@ from leyden.storage.deliveries import Delivery
 from leyden.storage.launch_specs import SealedLaunchSpec
 from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from leyden.values import replace
 from leyden.webhooks.fake import FakeSender, Received
 from tests.domain.nodes import NOON, a_node, some_settings

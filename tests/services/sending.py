@@ -5,7 +5,7 @@ from datetime import timedelta
 from leyden.services.deliveries.dispatchers import Dispatcher, deliver
 from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.storage.subscriptions import SUBSCRIPTIONS
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 
 
 async def send_all(dispatcher: Dispatcher) -> None:

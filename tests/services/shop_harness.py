@@ -48,7 +48,7 @@ from leyden.services.operators.verify import verify
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from tests.conftest import NOW
 from tests.services.plenty import PLENTY
 

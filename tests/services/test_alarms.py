@@ -28,7 +28,7 @@ from leyden.settings import Settings
 from leyden.storage.lsps1_orders import Lsps1Order
 from leyden.storage.seller import KnownSeller
 from leyden.storage.statements import Statement
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from leyden.values import replace
 from leyden.webhooks.fake import FakeSender
 from tests.services.sending import send_all

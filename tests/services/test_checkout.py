@@ -14,7 +14,7 @@ from leyden.domain.units import Sats
 from leyden.services.channels import checkout
 from leyden.services.channels.checkout import TicketMaker
 from leyden.services.channels.shop import CLOSING, OPENING, TICKET, ShopSettings
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.services import test_direct_channels as direct
 from tests.services.shop_harness import LIGHTHOUSE, ShopHarness, request_of

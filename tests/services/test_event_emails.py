@@ -23,7 +23,7 @@ from leyden.storage.emails import EMAILS
 from leyden.storage.secrets import Sealer
 from leyden.storage.stores import Stores
 from leyden.storage.subscriptions import SUBSCRIPTIONS
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from tests.conftest import NOW
 from tests.mail_server import MailServer, mail_server, text
 from tests.services.emailed import emailing, send_emails

@@ -13,7 +13,7 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from tests.conftest import NOW
 from tests.services.told import told, types_told
 

@@ -13,7 +13,7 @@ from leyden.services.channels.shop import CLOSING, EXPIRY
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.storage.statements import Statement
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from tests.services.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
 

@@ -20,7 +20,7 @@ from leyden.services.nodes.node_cache import NodeCache
 from leyden.storage.database import Database
 from leyden.storage.node_drills import NodeDrill
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.away import BusyDatabase
 from tests.conftest import NOW

@@ -22,7 +22,7 @@ from leyden.services.shared.fair_pool import UPLOADS
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import Database
 from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.conftest import NOW
 from tests.helpers import work

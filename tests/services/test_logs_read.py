@@ -22,7 +22,7 @@ from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.services.nodes.housekeeping import Housekeeping
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.services.fleet_harness import CLAIM_FOR, SETTINGS, FleetHarness
 

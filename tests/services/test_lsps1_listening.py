@@ -14,7 +14,8 @@ from leyden.services.channels.lsps1 import state
 from leyden.services.channels.lsps1.listening import listen
 from leyden.services.channels.reservations import HOUR
 from leyden.services.channels.shop import LSPS1, Shop
-from leyden.tasks import Work, Worker
+from leyden.tasks.work import Work
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from tests.services.shop_harness import ShopHarness
 from tests.services.test_lsps1 import OTHER, PEER, RULES, WANTED

@@ -16,7 +16,7 @@ from leyden.services.nodes.onions import ONIONS, Onions, seed_purpose
 from leyden.services.operators.alarms import list_alarms
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from leyden.tor.fake import FakeTor
 from leyden.values import replace
 from tests.services.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness

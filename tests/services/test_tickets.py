@@ -20,7 +20,7 @@ from leyden.services.channels.shop import TICKET, WITHDRAWAL
 from leyden.services.channels.tickets import ticket_moved
 from leyden.services.operators.verify import verify
 from leyden.storage.statements import Statement
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.metrics import Observed
 from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of

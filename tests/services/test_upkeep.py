@@ -11,7 +11,7 @@ from leyden.domain.units import Sats
 from leyden.errors import MarketAway, MarketRefused
 from leyden.services.channels import pool_account
 from leyden.services.channels.shop import EVERYTHING, UPKEEP
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.services.shop_harness import ShopHarness, request_of
 

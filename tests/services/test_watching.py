@@ -19,7 +19,8 @@ from leyden.storage.database import Database
 from leyden.storage.homes import Hold, Home
 from leyden.storage.secrets import Sealer
 from leyden.storage.tasks import Shards
-from leyden.tasks import Work, Worker
+from leyden.tasks.work import Work
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from tests.conftest import NOW
 from tests.services.fleet_harness import CLAIM_FOR, FleetHarness

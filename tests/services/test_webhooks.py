@@ -18,7 +18,7 @@ from leyden.services.nodes import announcements, webhooks
 from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Work
+from leyden.tasks.work import Work
 from leyden.values import replace
 from leyden.webhooks.fake import Received
 from tests.domain.nodes import NOON, a_node, some_settings

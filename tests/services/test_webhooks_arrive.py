@@ -17,7 +17,8 @@ from leyden.services.deliveries.dispatchers import Dispatcher, deliver
 from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Queue, Worker
+from leyden.tasks.queues import Queue
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import AT_ONCE, Names

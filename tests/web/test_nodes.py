@@ -9,7 +9,8 @@ from leyden.domain.observations import State
 from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.services.nodes.housekeeping import Housekeeping
 from leyden.services.platform import Platform
-from leyden.tasks import CLAIM_FOR, Work
+from leyden.tasks.queues import CLAIM_FOR
+from leyden.tasks.work import Work
 from leyden.web.site import Site
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person

@@ -12,7 +12,8 @@ from leyden.domain.observations import State
 from leyden.services.nodes.fleet import EVERYTHING
 from leyden.services.nodes.samples import EVERY, SAMPLING
 from leyden.services.platform import Platform
-from leyden.tasks import CLAIM_FOR, Work
+from leyden.tasks.queues import CLAIM_FOR
+from leyden.tasks.work import Work
 from leyden.web.site import Site
 from tests.bakery import READER, baked
 from tests.services.fleet_harness import FleetHarness

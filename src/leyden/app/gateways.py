@@ -13,7 +13,7 @@ from leyden.gateway.base import Gateway
 from leyden.gateway.bootstrap import Bootstrap, Control
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.gateway.elsewhere import GatewayElsewhere
-from leyden.gateway.envoy import ListenerOptions
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Listener
 from leyden.gateway.supervisor import Supervisor

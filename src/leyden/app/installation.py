@@ -38,7 +38,7 @@ from leyden.services.nodes.watchers import Watching
 from leyden.services.operators.alarm_watch import AlarmWatch
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from leyden.web.app import dashboard
 from leyden.webhooks.names import Names

@@ -9,7 +9,7 @@ from leyden.domain import peer_ports
 from leyden.domain.addresses import Network
 from leyden.domain.peer_ports import PeerPorts
 from leyden.errors import Malformed, SetupError
-from leyden.gateway.envoy import OWN_ADDRESSES
+from leyden.gateway.listener_options import OWN_ADDRESSES
 from leyden.runtimes.arrivals import Arrivals, Door
 from leyden.settings import Settings
 

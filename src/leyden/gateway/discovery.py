@@ -18,7 +18,8 @@ import msgspec
 
 from leyden.errors import Away, Malformed, NotFound, Unauthorized
 from leyden.gateway.base import Traffic
-from leyden.gateway.envoy import LISTENER, Document, Documents, ListenerOptions
+from leyden.gateway.envoy import LISTENER, Document, Documents
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.routes import Route
 
 log = logging.getLogger(__name__)

@@ -11,16 +11,21 @@ long as its chain does.
 """
 
 import hashlib
-from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from ipaddress import ip_network
 from typing import Any, Final
 
 import msgspec
 
 from leyden.gateway import protobuf
+from leyden.gateway.filters import (
+    TYPE,
+    Filters,
+    address_range,
+    listener_filter,
+    network_filter,
+)
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.routes import (
-    Address,
     FilterChain,
     Listener,
     PeerPort,
@@ -30,16 +35,8 @@ from leyden.gateway.routes import (
 )
 from leyden.values import Struct
 
-TYPE: Final = "type.googleapis.com/"
 LISTENER: Final = TYPE + "envoy.config.listener.v3.Listener"
-NODES: Final = "nodes"  # the cluster whose address each chain gives itself
 NOWHERE: Final = "nowhere"  # the cluster that has no addresses
-LIMITS: Final = "connection_limits.wasm"  # in the folder that Envoy runs in
-# Where the kernel has a program call from that calls this machine and binds nothing.
-OWN_ADDRESSES: Final = ("127.0.0.1/32", "::1/128")
-_FILTERS: Final = TYPE + "envoy.extensions.filters."
-_HIGHEST: Final = 2**31 - 1
-_AHEAD_S: Final = 10  # so many seconds' worth may come at once, as of one source
 
 # SO_KEEPALIVE after a minute, given up two minutes later: peers that vanish without a
 # word would fill a node's cap otherwise.
@@ -48,46 +45,6 @@ KEEPALIVE: Final = {
     "keepalive_interval": 30,
     "keepalive_probes": 4,
 }
-
-
-class ListenerOptions(Struct, frozen=True, kw_only=True):
-    """Where the listeners are and what they allow."""
-
-    host: str = "127.0.0.1"
-    ports: Mapping[Listener, int]
-    # Load balancers that tell the caller's address by a PROXY preamble. With any, all
-    # connections must come through one of them.
-    balancers: tuple[str, ...] = ()
-    connections_per_source: int = 200  # to all nodes together
-    connections_per_node: int = 1_000  # through both listeners together
-    peer_connections_per_node: int = 500
-    peer_connections_per_source: int = 10  # to one node
-    peer_arrivals_per_source: int = 20  # a second, to all nodes together
-    peer_arrivals_per_node: int = 50  # a second, of those that each source may make
-    # Peers at these addresses count for no source: they are our nodes, all behind one.
-    own_addresses: tuple[str, ...] = OWN_ADDRESSES
-    # A ClientHello of a slow phone may take two round trips, each lost once.
-    hello_timeout_s: int = 3
-    # A subscription to a quiet node says nothing for hours; keepalive finds dead peers.
-    idle_timeout_s: int = 86_400
-
-    def __post_init__(self) -> None:
-        """Raise what Envoy would refuse later, and PROXY headers from anybody."""
-        if set(self.ports) != set(Listener):
-            raise ValueError("each listener needs a port")
-        for cap in (
-            self.connections_per_source,
-            self.connections_per_node,
-            self.peer_connections_per_node,
-            self.peer_connections_per_source,
-            self.peer_arrivals_per_source,
-            self.peer_arrivals_per_node,
-        ):
-            if not 1 <= cap <= _HIGHEST:
-                raise ValueError(f"{cap} is no number of connections to allow")
-        for balancer in self.balancers:
-            if ip_network(balancer).prefixlen == 0:
-                raise ValueError("any address may not be a load balancer")
 
 
 class Document(Struct, frozen=True):
@@ -122,6 +79,7 @@ class Documents:
 
     def __init__(self, options: ListenerOptions, form: Form = as_json) -> None:
         self._options = options
+        self._filters = Filters(options)
         self._form = form
         self._parts: dict[Route, _Part] = {}
 
@@ -161,8 +119,8 @@ class Documents:
                 # Here too, so that the filter's machines outlast the last node: made
                 # anew for the next one they take 10 ms of processor, just when its lnd
                 # starts.
-                self._limits(),
-                _filter("tcp_proxy", stat_prefix="nobody", cluster=NOWHERE),
+                self._filters.limits(),
+                network_filter("tcp_proxy", stat_prefix="nobody", cluster=NOWHERE),
             ],
         }
         for part in self._parts.values():
@@ -183,28 +141,29 @@ class Documents:
 
     def _peers(self, node_id: str, peers: PeerPort) -> dict[str, Any]:
         """Return a listener of one node for anybody: strangers, so it is limited."""
-        through = self._through(f"node.{node_id}", peers.to)
-        limit = _filter(
+        through = self._filters.through(f"node.{node_id}", peers.to)
+        limit = network_filter(
             "connection_limit",
             stat_prefix=f"peers.{node_id}",
             max_connections=self._options.peer_connections_per_node,
         )
-        own = [_range(address) for address in self._options.own_addresses]
+        own = [address_range(address) for address in self._options.own_addresses]
+        # Envoy's own limit first: it counts down at the end of those, too, that another
+        # filter has refused before it.
+        # What a source may not do takes nothing of what a node takes of them all.
+        limits = [limit, self._filters.limits(peers=True), self._filters.pace()]
         chains = [
-            # Envoy's own first: it counts down at the end of those, too, that another
-            # filter has refused before it.
-            # What a source may not do takes nothing of what a node takes of them all.
-            ("peers", {}, [limit, self._limits(peers=True), self._pace(), *through]),
+            ("peers", {}, [*limits, *through]),
             ("own peers", {"source_prefix_ranges": own}, [limit, *through]),
         ]
         return {
             **self._listening(peers.listener(node_id), peers.port),
             "stat_prefix": "peers",
-            "listener_filters": self._preamble(),
+            "listener_filters": self._filters.preamble(),
             "filter_chains": [
                 {
                     "name": f"{node_id} {label}",
-                    "filter_chain_match": {**match, **self._behind_balancers()},
+                    "filter_chain_match": {**match, **self._filters.behind_balancers()},
                     "filters": filters,
                 }
                 for label, match, filters in chains
@@ -216,8 +175,8 @@ class Documents:
             **self._listening(listener.value, self._options.ports[listener]),
             "stat_prefix": listener.value,
             "listener_filters": [
-                *self._preamble(),
-                _listener_filter("tls_inspector", "TlsInspector"),
+                *self._filters.preamble(),
+                listener_filter("tls_inspector", "TlsInspector"),
             ],
         }
 
@@ -241,114 +200,16 @@ class Documents:
             "tcp_keepalive": KEEPALIVE,
         }
 
-    def _preamble(self) -> list[dict[str, Any]]:
-        if not self._options.balancers:
-            return []
-        return [_listener_filter("proxy_protocol", "ProxyProtocol")]
-
-    def _behind_balancers(self) -> dict[str, Any]:
-        """Match whose preamble it was: its address is worth what its sender is."""
-        if not self._options.balancers:
-            return {}
-        ranges = [_range(balancer) for balancer in self._options.balancers]
-        return {"direct_source_prefix_ranges": ranges}
-
     def _chain(self, chain: FilterChain) -> dict[str, Any]:
         match: dict[str, Any] = {
             "server_names": chain.names,
-            "source_prefix_ranges": [_range(source) for source in chain.sources],
+            "source_prefix_ranges": [address_range(source) for source in chain.sources],
         }
         return {
             "name": f"{chain.node_id} {chain.label}",
-            "filter_chain_match": {**match, **self._behind_balancers()},
+            "filter_chain_match": {**match, **self._filters.behind_balancers()},
             "filters": [
-                self._limits(),
-                *self._through(f"node.{chain.node_id}", chain.to),
+                self._filters.limits(),
+                *self._filters.through(f"node.{chain.node_id}", chain.to),
             ],
         }
-
-    def _through(self, stat_prefix: str, address: Address) -> list[dict[str, Any]]:
-        to = {
-            "object_key": "envoy.network.transport_socket.original_dst_address",
-            "format_string": {"text_format_source": {"inline_string": str(address)}},
-            "shared_with_upstream": "ONCE",
-        }
-        return [
-            _filter("set_filter_state", "Config", on_new_connection=[to]),
-            _filter(
-                "tcp_proxy",
-                stat_prefix=stat_prefix,
-                cluster=NODES,
-                idle_timeout=f"{self._options.idle_timeout_s}s",
-            ),
-        ]
-
-    def _pace(self) -> dict[str, Any]:
-        """Return the filter that lets so many strangers begin in a second."""
-        arrivals = self._options.peer_arrivals_per_node
-        return _filter(
-            "local_ratelimit",
-            "LocalRateLimit",
-            stat_prefix="peers",
-            token_bucket={
-                "max_tokens": min(arrivals * _AHEAD_S, _HIGHEST),
-                "tokens_per_fill": arrivals,
-                "fill_interval": "1s",
-            },
-        )
-
-    def _limits(self, *, peers: bool = False) -> dict[str, Any]:
-        """Return the filter that counts by source, and by the node that is named.
-
-        Peers name none, and of each source few are let in to one node: a filter of
-        Envoy's own counts all of a node's.
-        """
-        options = self._options
-        if peers:
-            name, to_one = "peer limits", options.peer_connections_per_source
-            arrivals = options.peer_arrivals_per_source
-        else:
-            name, to_one = "connection limits", options.connections_per_node
-            arrivals = 0  # a whitelist has let them in
-        numbers = (options.connections_per_source, to_one, arrivals)
-        packed = b"".join(number.to_bytes(4, "little") for number in numbers)
-        return _filter(
-            "wasm",
-            config={
-                "name": name,
-                # Were it ever to fail, nobody gets in until it has been loaded anew.
-                "failure_policy": "FAIL_RELOAD",
-                "vm_config": {
-                    "vm_id": name,
-                    "runtime": "envoy.wasm.runtime.v8",
-                    "code": {"local": {"filename": LIMITS}},
-                    "configuration": {
-                        "@type": TYPE + "google.protobuf.BytesValue",
-                        "value": b64encode(packed).decode(),
-                    },
-                },
-            },
-        )
-
-
-def _filter(kind: str, message: str = "", **config: object) -> dict[str, Any]:
-    message = message or kind.title().replace("_", "")
-    return {
-        "name": f"envoy.filters.network.{kind}",
-        "typed_config": {"@type": f"{_FILTERS}network.{kind}.v3.{message}", **config},
-    }
-
-
-def _listener_filter(kind: str, message: str) -> dict[str, Any]:
-    return {
-        "name": f"envoy.filters.listener.{kind}",
-        "typed_config": {"@type": f"{_FILTERS}listener.{kind}.v3.{message}"},
-    }
-
-
-def _range(network: str) -> dict[str, Any]:
-    parsed = ip_network(network)
-    return {
-        "address_prefix": str(parsed.network_address),
-        "prefix_len": parsed.prefixlen,
-    }

@@ -11,7 +11,8 @@ from leyden.files import write_private
 from leyden.gateway.admin import Silent
 from leyden.gateway.base import Traffic
 from leyden.gateway.bootstrap import ROUTES, Bootstrap
-from leyden.gateway.envoy import Document, Documents, ListenerOptions, as_protobuf
+from leyden.gateway.envoy import Document, Documents, as_protobuf
+from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.routes import Route
 from leyden.gateway.supervisor import Supervisor
 from leyden.values import replace

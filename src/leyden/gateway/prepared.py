@@ -13,7 +13,7 @@ from typing import Final
 from leyden.files import write_private
 from leyden.gateway import supervisor
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import LIMITS
+from leyden.gateway.filters import LIMITS
 from leyden.values import replace
 
 BOOTSTRAP: Final = "bootstrap.json"

@@ -30,7 +30,7 @@ from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.gateway.admin import Admin, Silent
 from leyden.gateway.bootstrap import ADMIN, Bootstrap, flags
-from leyden.gateway.envoy import LIMITS
+from leyden.gateway.filters import LIMITS
 from leyden.gateway.routes import Listener
 from leyden.values import replace
 

@@ -18,25 +18,24 @@ from typing import Final, Protocol
 from leyden import processes
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
-from leyden.domain.starts import Start, refuse_old_copy
 from leyden.domain.versions import Version
-from leyden.errors import CannotStart, Conflict, NodeAway, SetupError
+from leyden.errors import Conflict, NodeAway, SetupError
 from leyden.lnd import endings, home
-from leyden.lnd.options import Logs, Options
+from leyden.lnd.options import Logs
 from leyden.lnd.states import OPENS_AFTER_S, Address, Watch
 from leyden.lnd.trust import trusting_chain
 from leyden.processes import Identity
 from leyden.runtimes import counter
 from leyden.runtimes.base import Checkpoint, LaunchSpec, Tell
 from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.layout import MOST_OUTPUT, Layout
-from leyden.runtimes.priorities import STARTING, Priority
+from leyden.runtimes.layout import Layout
+from leyden.runtimes.local_launches import LocalLaunches, revision
+from leyden.runtimes.priorities import Priority
 from leyden.runtimes.unknown import UnknownNodes
 from leyden.values import Struct
 
 log = logging.getLogger(__name__)
 
-_REVISION: Final = "LEYDEN_REVISION"  # in lnd's environment: which settings it has
 _AGAIN_S: Final = 1.0
 _HELD_AFTER_S: Final = 1.0  # while it starts, that would hold it up
 # To be let in by an lnd takes a millisecond or two of our processor, in one piece.
@@ -84,10 +83,11 @@ class LocalRuntime:
     ) -> None:
         self.layout = layout
         self._placement = layout.placement
-        self._binary = binary
         self._trusts = trusts
         self._cors_origins = cors_origins
-        self._logs = logs or Logs()
+        self._launches = LocalLaunches(
+            layout, binary=binary, cors_origins=cors_origins, logs=logs
+        )
         self._grace_s = grace_s
         self._cgroups = cgroups
         self._egress = egress
@@ -116,18 +116,18 @@ class LocalRuntime:
         running = await self._holder(node)
         new = running is None
         if running is None:
-            self._refuse_without_wallet(node)
-            self._refuse_old_copy(node, launch_spec.last_start)
-            lnd = await self._program(node)
+            self._launches.refuse_without_wallet(node)
+            self._launches.refuse_old_copy(node, launch_spec.last_start)
+            lnd = await self._launches.program(node)
             if self._egress is not None:
                 await self._egress.admit()  # raises where no node may start now
-            await asyncio.to_thread(self._make_home, node, launch_spec, host)
-            running = await self._spawn(node, lnd)
+            await asyncio.to_thread(self._launches.make_home, node, launch_spec, host)
+            running = await self._launches.spawn(node, lnd)
         self._follow(node, running, new=new)
         yield Checkpoint(
             host=host,
             process=running.written,
-            revision=_revision(running),
+            revision=revision(running),
             start=counter.read(self.layout.starts(node)),
         )
 
@@ -202,34 +202,6 @@ class LocalRuntime:
         except SetupError as error:
             raise NodeAway(f"node {node.id}: {error.message}") from None
 
-    async def _program(self, node: Node) -> Path:
-        try:
-            return await self._binary(node.version)
-        except (OSError, SetupError) as error:
-            raise CannotStart(
-                f"node {node.id}: there is no lnd {node.version}: {error}",
-                reason=f"lnd {node.version} is not on the node's machine. The operator "
-                "must install it.",
-            ) from error
-
-    def _refuse_without_wallet(self, node: Node) -> None:
-        chain = self.layout.grounds[node.network].chain
-        wallet = home.wallet(self.layout.home(node), chain)
-        if node.has_wallet and not wallet.exists():
-            gone = "wallet" if self.layout.folder(node).is_dir() else "folder"
-            raise CannotStart(
-                f"node {node.id} has a wallet, and {wallet} is missing; bring its "
-                "folder back, or see `leyden home adopt --start-empty`",
-                reason=f"The node's {gone} is not on its machine. The operator must "
-                "restore it.",
-            )
-
-    def _refuse_old_copy(self, node: Node, known: Start) -> None:
-        chain = self.layout.grounds[node.network].chain
-        if home.wallet(self.layout.home(node), chain).exists():
-            found = counter.read(self.layout.starts(node))
-            refuse_old_copy(node.id, known, found)
-
     def _is_unknown(self, node: Node) -> bool:
         folder = self.layout.folder(node)
         if not folder.is_dir():
@@ -241,59 +213,6 @@ class LocalRuntime:
             return False
         self._unknown.add(node.id, why)
         return True
-
-    def _make_home(self, node: Node, launch_spec: LaunchSpec, host: str) -> None:
-        """Write the folder, and count the start."""
-        folder = self.layout.folder(node)
-        folder.mkdir(exist_ok=True)
-        folder.chmod(0o711)  # whatever the umask: lnd's user passes through, no more
-        ground = self.layout.grounds[node.network]
-        options = Options(
-            version=node.version,
-            chain=ground.chain,
-            backend=ground.backend,
-            rest_listen=(f"{host}:{self._placement.rest_port}",),
-            rpc_listen=(f"{host}:{self._placement.grpc_port}",),
-            domain=node.api_endpoint,
-            peer_listen=(
-                (f"{host}:{self._placement.peer_port}",)
-                if launch_spec.peer_address
-                else ()
-            ),
-            announced=launch_spec.announced,
-            cors_origins=self._cors_origins,
-            logs=self._logs,
-        )
-        home.write(
-            self.layout.home(node),
-            launch_spec.settings,
-            options,
-            tls=launch_spec.tls,
-            owner=self._placement.owner(node),
-        )
-        counter.count(self.layout.starts(node), launch_spec.last_start)
-
-    async def _spawn(self, node: Node, lnd: Path) -> Identity:
-        lnd_home, output = self.layout.home(node), self.layout.output(node)
-        with contextlib.suppress(FileNotFoundError):
-            if output.stat().st_size > MOST_OUTPUT:
-                output.unlink()  # thousands of crashes ago is of no use to anybody
-        share, owner = self._placement.shares[node.type], self._placement.owner(node)
-        return await processes.spawn(
-            [str(lnd), f"--lnddir={lnd_home}"],
-            log=output,
-            claim=self.layout.claim(node),
-            cwd=lnd_home,
-            env={
-                "HOME": str(lnd_home),
-                _REVISION: str(node.revision),
-                **share.environment,
-            },
-            limits=share.limits,
-            niceness=STARTING,
-            uid=None if owner is None else owner.uid,
-            gid=None if owner is None else owner.gid,
-        )
 
     def _follow(self, node: Node, running: Identity, *, new: bool = False) -> _Watched:
         process = running.written
@@ -364,16 +283,3 @@ async def _exited(running: Identity) -> int | None:
             return await processes.exited(running)
         except OSError:
             await asyncio.sleep(_AGAIN_S)
-
-
-def _revision(running: Identity) -> int:
-    """Return the revision an lnd was started with; 0 of one that is gone meanwhile."""
-    try:
-        environment = Path(f"/proc/{running.pid}/environ").read_bytes().split(b"\0")
-    except OSError:
-        return 0
-    for each in environment:
-        name, _, value = each.partition(b"=")
-        if name == _REVISION.encode() and value.isdigit():
-            return int(value)
-    return 0

@@ -27,7 +27,7 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.tasks import Worker
+from leyden.tasks.worker import Worker
 from tests.api.conftest import Caller
 from tests.conftest import NOW
 from tests.services.plenty import PLENTY

@@ -1,23 +1,11 @@
-"""The leased, fenced queue that everything runs on which runs by itself.
-
-Promises: a task that was put runs at least once, however often the program dies; one
-key of one kind never runs twice at once; a handler that lost its claim cannot write,
-because each of its transactions checks the fence; what is due starts within
-milliseconds, and nothing polls.
-
-A transaction locks the rows of tasks last: whoever changes a node locks the node, and
-then puts its task. A handler that locked its task first would wait for them, and they
-for it.
-"""
+"""The worker: claims what is due in its queues, runs it, and extends the claims."""
 
 import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Awaitable, Callable, Collection, Sequence
-from contextlib import AbstractAsyncContextManager
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
-from types import TracebackType
 from typing import Final
 
 from prometheus_client import Histogram
@@ -27,8 +15,9 @@ from leyden.errors import Away, Stale
 from leyden.storage.database import Database
 from leyden.storage.homes import Hold
 from leyden.storage.stores import Stores
-from leyden.storage.tasks import Claim, Shards
-from leyden.values import Struct
+from leyden.storage.tasks import Claim
+from leyden.tasks.queues import Queue, retry_after
+from leyden.tasks.work import Work
 
 _LAG: Final = Histogram(
     "leyden_queue_lag_seconds",
@@ -39,110 +28,12 @@ _LAG: Final = Histogram(
 
 log = logging.getLogger(__name__)
 
-# A claim that nobody extends is someone else's after this long.
-CLAIM_FOR = timedelta(seconds=30)
 # The longest a queue sleeps when it knows of nothing: then it looks for claims whose
 # holder died, and for what another process put where no notice crosses (SQLite). Twenty
 # queues that look every second are most of what an idle worker takes on PostgreSQL.
 _LONGEST_SLEEP_S = 1.0
 _LONGEST_NOTIFIED_SLEEP_S = 5.0
-_FIRST_RETRY_S = 1.0
 _WRITE_AGAIN_S = 0.5
-_LAST_RETRY_S = 300.0
-
-
-class _Fenced(AbstractAsyncContextManager[Stores]):
-    """A fenced transaction; a class, as a generator costs twice as much."""
-
-    def __init__(
-        self, transaction: AbstractAsyncContextManager[Stores], work: "Work"
-    ) -> None:
-        self._transaction = transaction
-        self._work = work
-        self._tx: Stores | None = None
-
-    async def __aenter__(self) -> Stores:
-        self._tx = await self._transaction.__aenter__()
-        try:
-            await self._tx.tasks.refuse_lost(self._work.claim)
-        except BaseException as error:
-            await self._transaction.__aexit__(type(error), error, error.__traceback__)
-            raise
-        return self._tx
-
-    async def __aexit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool | None:
-        if error is None and self._tx is not None and not self._work.settled:
-            try:
-                await self._tx.tasks.lock(self._work.claim)
-            except BaseException as lost:
-                await self._transaction.__aexit__(type(lost), lost, lost.__traceback__)
-                raise
-        return await self._transaction.__aexit__(kind, error, trace)
-
-
-class Work:
-    """A claimed task."""
-
-    def __init__(self, database: Database, claim: Claim) -> None:
-        self._database = database
-        self._claim = claim
-        self.settled = False
-
-    @property
-    def claim(self) -> Claim:
-        """This process's claim on the task."""
-        return self._claim
-
-    @property
-    def key(self) -> str:
-        """The key of the task: the id of what it is about."""
-        return self._claim.key
-
-    @property
-    def attempts(self) -> int:
-        """The number of attempts since the last success, including this one."""
-        return self._claim.attempts
-
-    def transaction(self) -> AbstractAsyncContextManager[Stores]:
-        """Open a transaction; raise Stale, changing nothing, if not ours."""
-        return _Fenced(self._database.transaction(), self)
-
-    async def done(self, tx: Stores) -> None:
-        """End the task, last of all in the transaction that made it so."""
-        await tx.tasks.lock(self._claim)
-        await tx.tasks.end(self._claim)
-        self.settled = True
-
-    async def reschedule(self, tx: Stores, *, due: datetime) -> None:
-        """Go on later, last of all in the transaction that decided so.
-
-        Attempts start anew.
-        """
-        await tx.tasks.reschedule(self._claim, due=due, attempts=0)
-        self.settled = True
-
-
-class Queue(Struct, frozen=True, kw_only=True):
-    """A queue: one kind of task, its handler, and its concurrency."""
-
-    kind: str
-    run: Callable[[Work], Awaitable[None]]
-    at_once: int = 16
-    claim_for: timedelta = CLAIM_FOR
-    at_home: bool = False  # only for processes of the home that nodes belong to
-    watched: Shards | None = None  # only for who holds the node's shard, at home
-    stands: bool = False  # goes on for as long as it is held
-    share: Callable[[], int] | None = None  # how many at the most, where that changes
-
-
-def retry_after(attempts: int) -> timedelta:
-    """Return the delay after failures: 1 s, 2 s, 4 s ... 5 minutes."""
-    return timedelta(seconds=min(_FIRST_RETRY_S * 2 ** (attempts - 1), _LAST_RETRY_S))
 
 
 class Worker:

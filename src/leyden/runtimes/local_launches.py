@@ -1,0 +1,137 @@
+"""How an lnd of this machine is launched: its folder, its program, its process."""
+
+import contextlib
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Final
+
+from leyden import processes
+from leyden.domain.nodes import Node
+from leyden.domain.starts import Start, refuse_old_copy
+from leyden.domain.versions import Version
+from leyden.errors import CannotStart, SetupError
+from leyden.lnd import home
+from leyden.lnd.options import Logs, Options
+from leyden.processes import Identity
+from leyden.runtimes import counter
+from leyden.runtimes.base import LaunchSpec
+from leyden.runtimes.layout import MOST_OUTPUT, Layout
+from leyden.runtimes.priorities import STARTING
+
+_REVISION: Final = "LEYDEN_REVISION"  # in lnd's environment: which settings it has
+
+
+class LocalLaunches:
+    """The launches of lnds on this machine, each with the options of all nodes."""
+
+    def __init__(
+        self,
+        layout: Layout,
+        *,
+        binary: Callable[[Version], Awaitable[Path]],
+        cors_origins: tuple[str, ...] = (),
+        logs: Logs | None = None,
+    ) -> None:
+        self._layout = layout
+        self._placement = layout.placement
+        self._binary = binary
+        self._cors_origins = cors_origins
+        self._logs = logs or Logs()
+
+    async def program(self, node: Node) -> Path:
+        """Return the node's lnd; raise CannotStart where this machine has none."""
+        try:
+            return await self._binary(node.version)
+        except (OSError, SetupError) as error:
+            raise CannotStart(
+                f"node {node.id}: there is no lnd {node.version}: {error}",
+                reason=f"lnd {node.version} is not on the node's machine. The operator "
+                "must install it.",
+            ) from error
+
+    def refuse_without_wallet(self, node: Node) -> None:
+        """Raise CannotStart where a node that has a wallet would start without it."""
+        chain = self._layout.grounds[node.network].chain
+        wallet = home.wallet(self._layout.home(node), chain)
+        if node.has_wallet and not wallet.exists():
+            gone = "wallet" if self._layout.folder(node).is_dir() else "folder"
+            raise CannotStart(
+                f"node {node.id} has a wallet, and {wallet} is missing; bring its "
+                "folder back, or see `leyden home adopt --start-empty`",
+                reason=f"The node's {gone} is not on its machine. The operator must "
+                "restore it.",
+            )
+
+    def refuse_old_copy(self, node: Node, known: Start) -> None:
+        """Raise CannotStart where the wallet is from before the last start."""
+        chain = self._layout.grounds[node.network].chain
+        if home.wallet(self._layout.home(node), chain).exists():
+            found = counter.read(self._layout.starts(node))
+            refuse_old_copy(node.id, known, found)
+
+    def make_home(self, node: Node, launch_spec: LaunchSpec, host: str) -> None:
+        """Write the folder, and count the start."""
+        folder = self._layout.folder(node)
+        folder.mkdir(exist_ok=True)
+        folder.chmod(0o711)  # whatever the umask: lnd's user passes through, no more
+        ground = self._layout.grounds[node.network]
+        options = Options(
+            version=node.version,
+            chain=ground.chain,
+            backend=ground.backend,
+            rest_listen=(f"{host}:{self._placement.rest_port}",),
+            rpc_listen=(f"{host}:{self._placement.grpc_port}",),
+            domain=node.api_endpoint,
+            peer_listen=(
+                (f"{host}:{self._placement.peer_port}",)
+                if launch_spec.peer_address
+                else ()
+            ),
+            announced=launch_spec.announced,
+            cors_origins=self._cors_origins,
+            logs=self._logs,
+        )
+        home.write(
+            self._layout.home(node),
+            launch_spec.settings,
+            options,
+            tls=launch_spec.tls,
+            owner=self._placement.owner(node),
+        )
+        counter.count(self._layout.starts(node), launch_spec.last_start)
+
+    async def spawn(self, node: Node, lnd: Path) -> Identity:
+        """Start lnd, which has the node's claim from the fork on."""
+        lnd_home, output = self._layout.home(node), self._layout.output(node)
+        with contextlib.suppress(FileNotFoundError):
+            if output.stat().st_size > MOST_OUTPUT:
+                output.unlink()  # thousands of crashes ago is of no use to anybody
+        share, owner = self._placement.shares[node.type], self._placement.owner(node)
+        return await processes.spawn(
+            [str(lnd), f"--lnddir={lnd_home}"],
+            log=output,
+            claim=self._layout.claim(node),
+            cwd=lnd_home,
+            env={
+                "HOME": str(lnd_home),
+                _REVISION: str(node.revision),
+                **share.environment,
+            },
+            limits=share.limits,
+            niceness=STARTING,
+            uid=None if owner is None else owner.uid,
+            gid=None if owner is None else owner.gid,
+        )
+
+
+def revision(running: Identity) -> int:
+    """Return the revision an lnd was started with; 0 of one that is gone meanwhile."""
+    try:
+        environment = Path(f"/proc/{running.pid}/environ").read_bytes().split(b"\0")
+    except OSError:
+        return 0
+    for each in environment:
+        name, _, value = each.partition(b"=")
+        if name == _REVISION.encode() and value.isdigit():
+            return int(value)
+    return 0

@@ -1,0 +1,32 @@
+"""The queues: one for each kind of task."""
+
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from typing import Final
+
+from leyden.storage.tasks import Shards
+from leyden.tasks.work import Work
+from leyden.values import Struct
+
+# A claim that nobody extends is someone else's after this long.
+CLAIM_FOR = timedelta(seconds=30)
+_FIRST_RETRY_S: Final = 1.0
+_LAST_RETRY_S: Final = 300.0
+
+
+class Queue(Struct, frozen=True, kw_only=True):
+    """A queue: one kind of task, its handler, and its concurrency."""
+
+    kind: str
+    run: Callable[[Work], Awaitable[None]]
+    at_once: int = 16
+    claim_for: timedelta = CLAIM_FOR
+    at_home: bool = False  # only for processes of the home that nodes belong to
+    watched: Shards | None = None  # only for who holds the node's shard, at home
+    stands: bool = False  # goes on for as long as it is held
+    share: Callable[[], int] | None = None  # how many at the most, where that changes
+
+
+def retry_after(attempts: int) -> timedelta:
+    """Return the delay after failures: 1 s, 2 s, 4 s ... 5 minutes."""
+    return timedelta(seconds=min(_FIRST_RETRY_S * 2 ** (attempts - 1), _LAST_RETRY_S))
