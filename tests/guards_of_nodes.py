@@ -56,8 +56,8 @@ GUARDS = (
     Guard(
         "connections are counted by source and by node",
         "gateway/envoy.py",
-        "                self._filters.limits(),\n                *self._filters.through(",
-        "                *self._filters.through(",
+        "                self._filters.limits(),\n                *self._filters",
+        "                *self._filters",
         "tests/gateway/test_connection_limits.py",
     ),
     Guard(

@@ -20,7 +20,8 @@ from leyden.values import Struct
 log = logging.getLogger(__name__)
 
 _MOST_NICENESS: Final = 19
-_NICENESS: Final = 5  # more than ours: a third of our share; nodes that run have a ninth
+# More than ours: a third of our share; nodes that run have a ninth.
+_NICENESS: Final = 5
 _MOST_CPU_S: Final = 5.0  # the worst that is known takes 0.2 s
 _MOST_S: Final = 30.0  # on the clock: it may wait for a processor
 _ENDS_WITHIN_S: Final = 1.0
