@@ -116,6 +116,14 @@ GUARDS = (
         "secrets",
     ),
     Guard(
+        "helpers come after a platform that is niced itself",
+        "helpers/pool.py",
+        "min(os.nice(0) + _NICER_BY, _MOST_NICENESS)",
+        "_NICER_BY",
+        "tests/helpers/test_helpers.py",
+        "platform_that_yields",
+    ),
+    Guard(
         "what waits for a thread is bounded",
         "services/shared/fair_pool.py",
         "if len(queue) >= self._waiting:",

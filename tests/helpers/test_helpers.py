@@ -113,6 +113,24 @@ def test_a_helper_yields_to_us(helpers: Helpers) -> None:
     assert helpers.compute(work.niceness).value == os.nice(0) + 5
 
 
+@pytest.mark.parametrize("more", [3, 17])
+def test_a_helper_yields_to_a_platform_that_yields(more: int) -> None:
+    script = (
+        "from leyden.helpers.pool import Helpers; from tests.helpers import work\n"
+        "helpers = Helpers()\n"
+        "print(helpers.compute(work.niceness).value)\n"
+        "helpers.close()\n"
+    )
+    said = subprocess.run(
+        ["nice", "-n", str(more), sys.executable, "-c", script],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    assert int(said.stdout) == min(os.nice(0) + more + 5, 19)
+
+
 def test_helpers_end_when_they_are_closed(helpers: Helpers) -> None:
     pid = helpers.compute(os.getpid).value
     helpers.close()

@@ -20,8 +20,7 @@ from leyden.values import Struct
 log = logging.getLogger(__name__)
 
 _MOST_NICENESS: Final = 19
-# More than ours: a third of our share; nodes that run have a ninth.
-_NICENESS: Final = 5
+_NICER_BY: Final = 5  # than we are: a third of our share; nodes have a ninth
 _MOST_CPU_S: Final = 5.0  # the worst that is known takes 0.2 s
 _MOST_S: Final = 30.0  # on the clock: it may wait for a processor
 _ENDS_WITHIN_S: Final = 1.0
@@ -126,7 +125,7 @@ class _Helper:
         self._connection.settimeout(most_s)
         self.pid = self._process.pid
         until_s = time.monotonic() + _ENDS_WITHIN_S
-        niceness = min(os.nice(0) + _NICENESS, _MOST_NICENESS)
+        niceness = min(os.nice(0) + _NICER_BY, _MOST_NICENESS)
         while not set_niceness(self.pid, niceness) and time.monotonic() < until_s:
             time.sleep(0.01)
 
