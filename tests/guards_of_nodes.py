@@ -6,7 +6,7 @@ GUARDS = (
     Guard(
         "a way in is for the addresses on its whitelist",
         "gateway/envoy.py",
-        '"source_prefix_ranges": [address_range(source) for source in chain.sources],',
+        '"source_prefix_ranges": [_range(source) for source in chain.sources],',
         '"source_prefix_ranges": [],',
         "tests/gateway/test_envoy.py tests/gateway/test_whitelist.py",
     ),
@@ -62,7 +62,7 @@ GUARDS = (
     ),
     Guard(
         "an address in a preamble is worth what its sender is",
-        "gateway/filters.py",
+        "gateway/envoy.py",
         "        if not self._options.balancers:\n            return {}",
         "        if True:\n            return {}",
         "tests/gateway/test_envoy.py tests/gateway/test_balancers.py",

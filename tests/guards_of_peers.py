@@ -6,14 +6,14 @@ GUARDS = (
     Guard(
         "peers are counted by source and by node",
         "gateway/envoy.py",
-        "[limit, self._filters.limits(peers=True), self._filters.pace()]",
+        "[node_limit, self._filters.limits(peers=True), self._filters.pace()]",
         "[self._filters.pace()]",
         "tests/gateway/test_peers.py",
     ),
     Guard(
         "our own nodes are counted by the node they call",
         "gateway/envoy.py",
-        '{"source_prefix_ranges": own}, [limit, *through]',
+        '{"source_prefix_ranges": own}, [node_limit, *through]',
         '{"source_prefix_ranges": own}, [*through]',
         "tests/gateway/test_peers.py",
     ),

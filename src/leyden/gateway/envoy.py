@@ -12,6 +12,7 @@ long as its chain does.
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from ipaddress import ip_network
 from typing import Any, Final
 
 import msgspec
@@ -20,7 +21,6 @@ from leyden.gateway import protobuf
 from leyden.gateway.filters import (
     TYPE,
     Filters,
-    address_range,
     listener_filter,
     network_filter,
 )
@@ -142,19 +142,19 @@ class Documents:
     def _peers(self, node_id: str, peers: PeerPort) -> dict[str, Any]:
         """Return a listener of one node for anybody: strangers, so it is limited."""
         through = self._filters.through(f"node.{node_id}", peers.to)
-        limit = network_filter(
+        node_limit = network_filter(
             "connection_limit",
             stat_prefix=f"peers.{node_id}",
             max_connections=self._options.peer_connections_per_node,
         )
-        own = [address_range(address) for address in self._options.own_addresses]
+        own = [_range(address) for address in self._options.own_addresses]
         # Envoy's own limit first: it counts down at the end of those, too, that another
         # filter has refused before it.
         # What a source may not do takes nothing of what a node takes of them all.
-        limits = [limit, self._filters.limits(peers=True), self._filters.pace()]
+        limits = [node_limit, self._filters.limits(peers=True), self._filters.pace()]
         chains = [
             ("peers", {}, [*limits, *through]),
-            ("own peers", {"source_prefix_ranges": own}, [limit, *through]),
+            ("own peers", {"source_prefix_ranges": own}, [node_limit, *through]),
         ]
         return {
             **self._listening(peers.listener(node_id), peers.port),
@@ -163,7 +163,7 @@ class Documents:
             "filter_chains": [
                 {
                     "name": f"{node_id} {label}",
-                    "filter_chain_match": {**match, **self._filters.behind_balancers()},
+                    "filter_chain_match": {**match, **self._behind_balancers()},
                     "filters": filters,
                 }
                 for label, match, filters in chains
@@ -200,16 +200,31 @@ class Documents:
             "tcp_keepalive": KEEPALIVE,
         }
 
+    def _behind_balancers(self) -> dict[str, Any]:
+        """Match whose preamble it was: its address is worth what its sender is."""
+        if not self._options.balancers:
+            return {}
+        ranges = [_range(balancer) for balancer in self._options.balancers]
+        return {"direct_source_prefix_ranges": ranges}
+
     def _chain(self, chain: FilterChain) -> dict[str, Any]:
         match: dict[str, Any] = {
             "server_names": chain.names,
-            "source_prefix_ranges": [address_range(source) for source in chain.sources],
+            "source_prefix_ranges": [_range(source) for source in chain.sources],
         }
         return {
             "name": f"{chain.node_id} {chain.label}",
-            "filter_chain_match": {**match, **self._filters.behind_balancers()},
+            "filter_chain_match": {**match, **self._behind_balancers()},
             "filters": [
                 self._filters.limits(),
                 *self._filters.through(f"node.{chain.node_id}", chain.to),
             ],
         }
+
+
+def _range(network: str) -> dict[str, Any]:
+    parsed = ip_network(network)
+    return {
+        "address_prefix": str(parsed.network_address),
+        "prefix_len": parsed.prefixlen,
+    }

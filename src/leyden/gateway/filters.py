@@ -1,7 +1,6 @@
 """Envoy's filters of a connection: what limits it, and what passes it on."""
 
 from base64 import b64encode
-from ipaddress import ip_network
 from typing import Any, Final
 
 from leyden.gateway.listener_options import HIGHEST, ListenerOptions
@@ -25,13 +24,6 @@ class Filters:
         if not self._options.balancers:
             return []
         return [listener_filter("proxy_protocol", "ProxyProtocol")]
-
-    def behind_balancers(self) -> dict[str, Any]:
-        """Match whose preamble it was: its address is worth what its sender is."""
-        if not self._options.balancers:
-            return {}
-        ranges = [address_range(balancer) for balancer in self._options.balancers]
-        return {"direct_source_prefix_ranges": ranges}
 
     def through(self, stat_prefix: str, address: Address) -> list[dict[str, Any]]:
         """Return the filters that pass a connection on to an address."""
@@ -112,13 +104,4 @@ def listener_filter(kind: str, message: str) -> dict[str, Any]:
     return {
         "name": f"envoy.filters.listener.{kind}",
         "typed_config": {"@type": f"{_FILTERS}listener.{kind}.v3.{message}"},
-    }
-
-
-def address_range(network: str) -> dict[str, Any]:
-    """Return a network, as Envoy writes it."""
-    parsed = ip_network(network)
-    return {
-        "address_prefix": str(parsed.network_address),
-        "prefix_len": parsed.prefixlen,
     }
