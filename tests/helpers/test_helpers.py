@@ -18,6 +18,14 @@ from leyden.errors import Away, Malformed
 from leyden.helpers.pool import Helpers
 from tests.helpers import work
 
+# For programs that import tests/, and leyden from wherever we do.
+_ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": os.pathsep.join(
+        filter(None, [os.environ.get("PYTHONPATH"), str(Path(__file__).parents[2])])
+    ),
+}
+
 
 @pytest.fixture
 def helpers() -> Iterator[Helpers]:
@@ -123,7 +131,7 @@ def test_a_helper_yields_to_a_platform_that_yields(more: int) -> None:
     )
     said = subprocess.run(
         ["nice", "-n", str(more), sys.executable, "-c", script],
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env=_ENVIRONMENT,
         capture_output=True,
         check=True,
         text=True,
@@ -149,11 +157,8 @@ def test_a_helper_ends_when_we_are_killed(*, computing: bool, tmp_path: Path) ->
         f"if {computing}: helpers.compute(partial(work.after_cpu_s, 60))\n"
         "time.sleep(60)\n"
     )
-    root = Path(__file__).parents[2]
     until = time.monotonic() + 30
-    with subprocess.Popen(
-        [sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(root)}
-    ) as ours:
+    with subprocess.Popen([sys.executable, "-c", script], env=_ENVIRONMENT) as ours:
         try:
             while not told.exists() or not told.read_text():
                 assert time.monotonic() < until
