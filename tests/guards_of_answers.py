@@ -62,7 +62,7 @@ GUARDS = (
     Guard(
         "whoever is answered from what is known is counted",
         "api/app.py",
-        "            await self._count(known.principal, now=now)\n",
+        "            await self._callers.count(known.principal, now=now)\n",
         "",
         _KNOWN,
     ),

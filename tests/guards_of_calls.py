@@ -21,7 +21,7 @@ GUARDS = (
     ),
     Guard(
         "who asks on is refused late",
-        "api/app.py",
+        "api/callers.py",
         "await self._refusals.wait(principal.organization_id, at_s=at_s)",
         "pass",
         "tests/api/test_every_endpoint.py",

@@ -109,7 +109,7 @@ GUARDS = (
     ),
     Guard(
         "refused keys are counted",
-        "api/app.py",
+        "api/callers.py",
         'self._failures.take(address, hint(key or ""), at_s=time.monotonic())',
         "pass",
         _EVERY,

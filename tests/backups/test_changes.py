@@ -168,10 +168,12 @@ async def test_a_home_that_went_back_in_time_begins_a_new_chain(kept: Kept) -> N
             await sent(platform, told)
         old = state.read(kept.given)
         assert old is not None
-        async with following(kept) as told:
-            for word in ("two", "three"):
-                await say(platform, word)
-                await sent(platform, told)
+        with contextlib.suppress(ZeroDivisionError):
+            async with following(kept) as told:
+                for word in ("two", "three"):
+                    await say(platform, word)
+                    await sent(platform, told)
+                raise ZeroDivisionError  # the WAL stays, and in it the old place
         state.save(kept.given, old, lasting=True)
         async with following(kept) as told:
             await until(lambda: bool(told) and told[-1].chain != old.chain)

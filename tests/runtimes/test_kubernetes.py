@@ -293,6 +293,12 @@ async def test_of_a_long_log_the_end_is_read(hands: Hands) -> None:
     assert await homes.log(a_node(), 2) == ["the last", "of all"], "whole lines alone"
 
 
+async def test_of_a_long_log_no_more_than_the_end_is_kept(hands: Hands) -> None:
+    hands.cluster.log = b"x" * MOST_TAIL + b"the end"
+    kept = await hands.api.tail(hands.api.path("pods", "one", of="log"), {})
+    assert kept == hands.cluster.log[-MOST_TAIL:]
+
+
 async def test_what_an_earlier_lnd_said_is_before_what_this_one_says(
     hands: Hands,
 ) -> None:

@@ -71,6 +71,17 @@ async def test_a_clock_that_was_set_back_keeps_nobody_out_until_then(
 
 
 @pytest.mark.usefixtures("alice")
+async def test_a_clock_that_was_set_back_counts_failures_anew(
+    nobody: Visitor, fleet_harness: FleetHarness
+) -> None:
+    await nobody.sign_in("alice@example.org", "wrong")
+    fleet_harness.now -= timedelta(days=3)
+    for _ in range(4):
+        await nobody.sign_in("alice@example.org", "wrong")
+    assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 429
+
+
+@pytest.mark.usefixtures("alice")
 async def test_a_household_counts_as_one_address(nobody: Visitor) -> None:
     for number in range(3):
         nobody.address = f"2001:db8:1:2::{number}"

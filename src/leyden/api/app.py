@@ -1,4 +1,4 @@
-"""The API application: authentication, routing and responses."""
+"""The API application: routing and responses."""
 
 import logging
 import time
@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from leyden.api import idempotency, reading, whole
-from leyden.api.key_usage import Uses
+from leyden.api.callers import Callers
 from leyden.api.known import Known, KnownRequests
 from leyden.api.operations import (
     INTERNAL,
@@ -21,25 +21,20 @@ from leyden.api.operations import (
     Request,
     Table,
 )
-from leyden.api.reading import Scope, Send, Wants, rate_limited_as
+from leyden.api.reading import Scope, Send, Wants
 from leyden.api.request_metrics import observe
 from leyden.api.streams import Stream
 from leyden.api.whole import Headers
 from leyden.domain.accounts import Principal
-from leyden.domain.keys import hint
 from leyden.errors import (
     Forbidden,
     LeydenError,
     MethodNotAllowed,
     NotFound,
     Stale,
-    TooMany,
-    Unauthorized,
 )
-from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.services.shared import turns
-from leyden.services.shared.limits import Failures, Refusals, Requests
 from leyden.services.shared.request_body import ClientLeft, Receive
 from leyden.values import Struct
 
@@ -69,10 +64,7 @@ class Api:
         self._platform = platform
         self._encode = msgspec.json.Encoder().encode
         self._known = KnownRequests(platform.database)
-        self._uses = Uses(platform.database)
-        self._requests = Requests(platform.settings.requests_per_minute)
-        self._refusals = Refusals()
-        self._failures = Failures(platform.settings.failures_per_minute)
+        self._callers = Callers(platform)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""
@@ -107,10 +99,10 @@ class Api:
         asked = self._known.asked(scope, wants.key)
         if asked and (known := self._known.find(asked, now=now)):
             scope["operation"] = known.operation
-            await self._count(known.principal, now=now)
+            await self._callers.count(known.principal, now=now)
             return 200, known.body, _JSON
         edition = self._platform.database.edition()
-        principal = await self._authenticate(scope, wants.key, now=now)
+        principal = await self._callers.let_in(scope, wants.key, now=now)
         operation, parameters = self._route(scope, principal)
         await turns.begin(principal.organization_id)
         if not operation.of_rows_alone or scope["query_string"]:
@@ -141,9 +133,7 @@ class Api:
             # Reading may have taken its time, and the key may have ended meanwhile.
             now = self._platform.clock()
             if self._may_have_ended(call, now):
-                principal = await api_keys.authenticate(
-                    self._platform, call.wants.key or "", now=now
-                )
+                principal = await self._callers.confirm(call.wants.key)
         if (query := reading.query(scope, operation)) is not None:
             given["query"] = query
         request = Request(
@@ -155,7 +145,7 @@ class Api:
             accept=call.wants.accept,
             last_event=call.wants.last_event,
             left=partial(reading.left, receive),
-            confirm=partial(self._confirm, call.wants.key or ""),
+            confirm=partial(self._callers.confirm, call.wants.key),
             key=idempotency.random_id() if operation.repeatable else idempotency.NO_ID,
         )
         if not operation.repeatable or call.wants.repeated is None:
@@ -176,10 +166,6 @@ class Api:
         )
         return status, body, _JSON
 
-    async def _confirm(self, key: str) -> Principal:
-        now = self._platform.clock()
-        return await api_keys.authenticate(self._platform, key, now=now)
-
     def _may_have_ended(self, call: _Call, now: datetime) -> bool:
         is_as_it_was = (
             call.edition is not None
@@ -191,29 +177,6 @@ class Api:
         if reading.is_disguised(scope["raw_path"]):
             return {}, {}
         return self.table.find(scope["path"])
-
-    async def _authenticate(
-        self, scope: Scope, key: str | None, *, now: datetime
-    ) -> Principal:
-        """Return who asks; refuse who may not, and who asks too often."""
-        try:
-            principal = await api_keys.authenticate(self._platform, key or "", now=now)
-        except Unauthorized:
-            # Only now: a good key is good whatever others at its address have tried.
-            address = rate_limited_as(scope)
-            self._failures.take(address, hint(key or ""), at_s=time.monotonic())
-            raise
-        await self._count(principal, now=now)
-        return principal
-
-    async def _count(self, principal: Principal, *, now: datetime) -> None:
-        at_s = time.monotonic()
-        try:
-            self._requests.take(principal.key_id, principal.organization_id, at_s=at_s)
-        except TooMany:
-            await self._refusals.wait(principal.organization_id, at_s=at_s)
-            raise
-        self._uses.note(principal.key_id, now=now, at_s=at_s)
 
     def _route(
         self, scope: Scope, principal: Principal

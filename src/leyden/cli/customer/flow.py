@@ -1,13 +1,13 @@
 """`leyden flow`: channel quotes, orders and credit."""
 
 import contextlib
-from collections.abc import Callable
 from itertools import islice
 from typing import Any
 
 import click
 
 from leyden.cli.customer import channel_acceptor, credit
+from leyden.cli.customer.channel_options import channel_options, wish_of
 from leyden.cli.customer.order_output import (
     NEXT,
     UNPAID,
@@ -16,11 +16,9 @@ from leyden.cli.customer.order_output import (
     tell,
     wait_for,
 )
-from leyden.cli.customer.recipients import Recipient
 from leyden.cli.customer.session import Session, with_session
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, most_option, print_fields, print_json, print_rows
-from leyden.cli.wallet.reaching import macaroon_option, password_option
 from leyden.domain.units import weeks
 from leyden.schemas.flow import QuoteAnswer
 
@@ -48,70 +46,8 @@ for each in (credit.coupons, credit.redeem, credit.balance, credit.ledger):
     flow.add_command(each)
 
 
-def _channel(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options that describe a channel to a command."""
-    for option in (
-        password_option,
-        macaroon_option,
-        click.option(
-            "--announce", is_flag=True, help="With --for: announce the channel to all."
-        ),
-        click.option(
-            "--zero-conf",
-            is_flag=True,
-            help="With --for: usable before it confirms. For a node of yours, with "
-            "--wait: this command lets the channel in.",
-        ),
-        click.option(
-            "--for",
-            "node",
-            metavar="NODE",
-            help="The node that gets it: one of yours, or PUBLIC-KEY[@HOST:PORT].",
-        ),
-        click.option(
-            "--bps", type=int, help="Maximum premium, in hundredths of a percent."
-        ),
-        click.option(
-            "--tier",
-            "node_tier",
-            type=click.Choice(["best", "any"]),
-            help="The seller's node: well connected (best), or any.",
-        ),
-        click.option(
-            "--lease",
-            "lease_duration_blocks",
-            type=int,
-            help="Blocks it stays open: 2016, 4032, ... 52416.",
-        ),
-        click.option(
-            "--self-balance",
-            "self_chan_balance",
-            type=int,
-            help="Your starting balance, in satoshis.",
-        ),
-    ):
-        command = option(command)
-    return click.argument("capacity", type=int)(command)
-
-
-def _wish(
-    session: Session, capacity: int, options: dict[str, Any]
-) -> tuple[dict[str, Any], Recipient | None]:
-    named = options.pop("node")
-    files = {name: options.pop(name) for name in ("password_file", "macaroon_file")}
-    wish = {
-        name: value
-        for name, value in options.items()
-        if value is not None and value is not False  # 0 is for the platform to refuse
-    }
-    if not named:
-        return wish, None
-    to = Recipient(session, named, **files)
-    return wish | to.wish(capacity), to
-
-
 @flow.command()
-@_channel
+@channel_options
 @as_json
 @with_session
 def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> None:
@@ -120,7 +56,7 @@ def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> 
     \b
     leyden flow quote 2000000 --lease 4032
     """
-    wish, _ = _wish(session, capacity, options)
+    wish, _ = wish_of(session, capacity, options)
     found = session.client.flow.quote(capacity, **wish)
     if as_json:
         print_json(found)
@@ -129,7 +65,7 @@ def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> 
 
 
 @flow.command()
-@_channel
+@channel_options
 @click.option(
     "--wait", is_flag=True, help="Wait until it is paid and its ticket is ready."
 )
@@ -161,7 +97,7 @@ def order(
     leyden flow order 2000000 --wait
     leyden flow order 1000000 --for "harbour light" --wait
     """
-    wish, to = _wish(session, capacity, options)
+    wish, to = wish_of(session, capacity, options)
     mine = to if "zero_conf" in wish and to is not None and to.node else None
     if mine and not wait:
         raise click.UsageError("--zero-conf for a node of yours needs --wait")

@@ -1,0 +1,131 @@
+"""The pages of webhook endpoints: their list, and one with its deliveries."""
+
+import uuid
+from typing import Final
+
+from starlette.responses import Response
+
+from leyden.domain.accounts import Scope
+from leyden.domain.events import types_of, visible
+from leyden.domain.sign_in import scopes_of
+from leyden.errors import Refused
+from leyden.schemas.subscriptions import FORMATS
+from leyden.services.deliveries import manual_deliveries, owned_subscriptions
+from leyden.services.deliveries.dispatchers import Dispatcher
+from leyden.storage.subscriptions import Subscription
+from leyden.web.events import log_of, log_root, type_groups
+from leyden.web.fleet import dispatcher_of
+from leyden.web.forms import Form
+from leyden.web.visits import Visit
+
+_AT_A_TIME: Final = 25
+FORMAT_NAMES: Final = {
+    "standard": "Signed JSON, for a program",
+    "slack": "Slack",
+    "discord": "Discord",
+    "telegram": "Telegram",
+    "ntfy": "ntfy",
+}
+_NEWEST: Final = (1 << 63) - 1
+_DONE: Final = {
+    "created": "The endpoint was created. Send a test event to see it in the chat.",
+    "saved": "The endpoint was saved.",
+    "paused": "The endpoint is paused. Events wait for it.",
+    "resumed": "The endpoint is active again, and gets the events that waited.",
+    "sent": "",  # the list below shows what came of it
+    "resent": "The events are on their way.",
+    "rotated": "",
+}
+
+
+async def listed(
+    visit: Visit, *, wrong: Refused | None = None, typed: Form | None = None
+) -> Response:
+    """Show the list, with what was typed where that was refused."""
+    typed = typed or Form([])
+    return visit.render(
+        "events/endpoints.html",
+        log_root=log_root(visit),
+        subscriptions=await owned_subscriptions.list_(
+            dispatcher_of(visit), log_of(visit), scopes(visit)
+        ),
+        once=str(uuid.uuid4()),
+        url=_echoed(typed),
+        format=format_of(typed),
+        formats=FORMAT_NAMES,
+        description=typed.text("description"),
+        chosen=typed.all_("type"),
+        groups=_groups(visit),
+        done="The endpoint was deleted." if visit.query.text("done") else "",
+        refused=wrong,
+    )
+
+
+async def shown(
+    visit: Visit, *, wrong: Refused | None = None, typed: Form | None = None
+) -> Response:
+    """Show an endpoint with its deliveries, and what was typed where it was refused."""
+    subscription, page = await manual_deliveries.deliveries(
+        *which(visit),
+        scopes=scopes(visit),
+        before=visit.query.number("before", _NEWEST),
+        most=_AT_A_TIME,
+    )
+    form = typed if typed is not None and typed.text("url") else None
+    return visit.render(
+        "events/endpoint.html",
+        log_root=log_root(visit),
+        subscription=subscription,
+        deliveries=page,
+        older=page[-1].position if len(page) == _AT_A_TIME else 0,
+        root=root(visit),
+        url=form.text("url") if form and subscription.is_signed else subscription.url,
+        description=form.text("description") if form else subscription.description,
+        chosen=form.all_("type") if form else subscription.types,
+        groups=_groups(visit),
+        testable=sorted(owned_subscriptions.types_sent(subscription)),
+        done=_DONE.get(visit.query.text("done"), ""),
+        refused=wrong,
+    )
+
+
+async def found(visit: Visit) -> Subscription:
+    """Return the endpoint that a path names."""
+    dispatcher, own, subscription_id = which(visit)
+    reader = dispatcher.database.reader
+    return await owned_subscriptions.get(reader, own, subscription_id, scopes(visit))
+
+
+def format_of(typed: Form) -> str:
+    """Return the format that was chosen."""
+    return typed.text("format", FORMATS[0])
+
+
+def _echoed(typed: Form) -> str:
+    """Return the URL that was typed; that of a chat is a secret."""
+    return typed.text("url") if format_of(typed) == FORMATS[0] else ""
+
+
+def which(visit: Visit) -> tuple[Dispatcher, str, str]:
+    """Return what names an endpoint to the services."""
+    return dispatcher_of(visit), log_of(visit), _id(visit)
+
+
+def scopes(visit: Visit) -> frozenset[Scope]:
+    """Return what they may see; an operator's endpoints get what has no scope."""
+    return scopes_of(visit.here.role) if visit.place else frozenset()
+
+
+def root(visit: Visit) -> str:
+    """Return the path of an endpoint's page."""
+    return f"{log_root(visit)}/endpoints/{_id(visit)}"
+
+
+def _id(visit: Visit) -> str:
+    of_alarms = visit.path.get("alarm_endpoint_id", "")
+    return of_alarms or visit.path["subscription_id"]
+
+
+def _groups(visit: Visit) -> dict[str, list[str]]:
+    known = types_of(log_of(visit))
+    return type_groups(sorted(visible(scopes(visit), known=known)))
