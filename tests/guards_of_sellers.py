@@ -41,6 +41,13 @@ GUARDS = (
         "open_and_not_published",
     ),
     Guard(
+        "a peer that has not yet told its features is not known to have none",
+        "sellers/lnd.py",
+        'for bit in each.get("features", ())) or None',
+        'for bit in each.get("features", ()))',
+        "tests/sellers/test_features.py",
+    ),
+    Guard(
         "a channel without confirmations is opened so, or not at all",
         _OPENING,
         "zero_conf=self._to.zero_conf,",

@@ -52,7 +52,7 @@ class Seller(Protocol):
         ...
 
     async def features(self, pubkey: str) -> frozenset[int] | None:
-        """Return the feature bits of a connected peer; None of any other node."""
+        """Return the feature bits of a connected peer; None while nobody knows them."""
         ...
 
     async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:

@@ -9,7 +9,7 @@ in lnd_fundings.py.
 
 import asyncio
 import base64
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
@@ -41,6 +41,19 @@ _OFFLINE: Final = "is not online"
 # What spends the funding transaction is in a block for these, so that one is too.
 _CLOSED_IN_BLOCK: Final = "pending_force_closing_channels"
 _CLOSING: Final = ("waiting_close_channels", _CLOSED_IN_BLOCK)
+
+
+def features_of(
+    pubkey: str, peers: Iterable[Mapping[str, Any]]
+) -> frozenset[int] | None:
+    """Return the feature bits that lnd lists for a peer.
+
+    It lists a peer before the two have told each other what they can: then none.
+    """
+    for each in peers:
+        if each["pub_key"] == pubkey:
+            return frozenset(int(bit) for bit in each.get("features", ())) or None
+    return None
 
 
 class LndSeller:
@@ -89,12 +102,9 @@ class LndSeller:
         return False
 
     async def features(self, pubkey: str) -> frozenset[int] | None:
-        """Return the feature bits of a connected peer; None of any other node."""
+        """Return the feature bits of a connected peer; None while nobody knows them."""
         told = await self._lnd.plainly("GET", "/v1/peers")
-        for each in told["peers"]:
-            if each["pub_key"] == pubkey:
-                return frozenset(int(bit) for bit in each.get("features", ()))
-        return None
+        return features_of(pubkey, told["peers"])
 
     async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
         """Look for the channel by its memo, then for an opening by its coins."""
