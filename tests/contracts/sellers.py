@@ -9,7 +9,7 @@ from typing import Protocol
 from leyden.devnet import access, actions
 from leyden.devnet.chain import connected
 from leyden.devnet.seller import bake, macaroon
-from leyden.domain.openings import Coin
+from leyden.domain.openings import Coin, OpeningState
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
 from leyden.lnd.connection import Access
@@ -241,9 +241,15 @@ class LndWorld:
 
     async def give_up(self, wanted: WantedOpening) -> None:
         asking = asyncio.create_task(self.seller.open(wanted))
-        await asyncio.sleep(0.03)
+        # Not before lnd was told: who leaves while still dialing has asked for nothing.
+        while not asking.done() and await self._is_untold(wanted):
+            pass
         asking.cancel()
         await asyncio.gather(asking, return_exceptions=True)
+
+    async def _is_untold(self, wanted: WantedOpening) -> bool:
+        found = await self.seller.find(wanted.order_id, wanted.coins)
+        return found.state is OpeningState.NONE
 
     async def leave(self) -> None:
         await self.seller.close()
