@@ -1,9 +1,11 @@
 """Taking any guard away makes some test fail."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.guards import Guard
-from tests.mutations import GUARDS, ROOT, failing
+from tests.mutations import GUARDS, ROOT, failing, taken_away
 
 
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.what)
@@ -15,6 +17,13 @@ def test_each_guard_stands_where_the_list_says(guard: Guard) -> None:
 @pytest.mark.parametrize("guard", GUARDS, ids=lambda guard: guard.what)
 def test_each_guard_names_tests_that_there_are(guard: Guard) -> None:
     assert all((ROOT / path).exists() for path in guard.tests.split())
+
+
+def test_the_sources_stay_as_they_are_while_a_guard_is_away(tmp_path: Path) -> None:
+    guard = GUARDS[0]
+    sources = taken_away(guard, tmp_path)
+    assert guard.with_it not in (sources / "leyden" / guard.file).read_text()
+    assert guard.with_it in (ROOT / "src" / "leyden" / guard.file).read_text()
 
 
 @pytest.mark.long

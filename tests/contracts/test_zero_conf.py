@@ -102,14 +102,13 @@ async def test_it_is_published_and_found_before_a_block(world: LndWorld) -> None
     order_id = f"{secrets.token_hex(18)}FO"
     coin = await world.fill(451_000)
     assert await world.seller.connect(world.peer, [world.at])
-    features: frozenset[int] = frozenset()
 
     async def has_told() -> bool:
-        nonlocal features
-        features = await world.seller.features(world.peer) or features
-        return bool(features)
+        return await world.seller.features(world.peer) is not None
 
     await until(has_told)
+    features = await world.seller.features(world.peer)
+    assert features is not None
     assert takes_zero_conf(features)
     assert await world.seller.features("02" + "ab" * 32) is None
     async with accepting(world):

@@ -19,7 +19,7 @@ from leyden.web.forms import Form
 from leyden.web.visits import Visit
 
 _AT_A_TIME: Final = 25
-FORMAT_NAMES: Final = {
+_FORMAT_NAMES: Final = {
     "standard": "Signed JSON, for a program",
     "slack": "Slack",
     "discord": "Discord",
@@ -52,7 +52,7 @@ async def listed(
         once=str(uuid.uuid4()),
         url=_echoed(typed),
         format=format_of(typed),
-        formats=FORMAT_NAMES,
+        formats=_FORMAT_NAMES,
         description=typed.text("description"),
         chosen=typed.all_("type"),
         groups=_groups(visit),
@@ -66,7 +66,7 @@ async def shown(
 ) -> Response:
     """Show an endpoint with its deliveries, and what was typed where it was refused."""
     subscription, page = await manual_deliveries.deliveries(
-        *which(visit),
+        *identify(visit),
         scopes=scopes(visit),
         before=visit.query.number("before", _NEWEST),
         most=_AT_A_TIME,
@@ -89,9 +89,9 @@ async def shown(
     )
 
 
-async def found(visit: Visit) -> Subscription:
+async def find(visit: Visit) -> Subscription:
     """Return the endpoint that a path names."""
-    dispatcher, own, subscription_id = which(visit)
+    dispatcher, own, subscription_id = identify(visit)
     reader = dispatcher.database.reader
     return await owned_subscriptions.get(reader, own, subscription_id, scopes(visit))
 
@@ -106,7 +106,7 @@ def _echoed(typed: Form) -> str:
     return typed.text("url") if format_of(typed) == FORMATS[0] else ""
 
 
-def which(visit: Visit) -> tuple[Dispatcher, str, str]:
+def identify(visit: Visit) -> tuple[Dispatcher, str, str]:
     """Return what names an endpoint to the services."""
     return dispatcher_of(visit), log_of(visit), _id(visit)
 

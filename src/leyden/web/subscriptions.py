@@ -84,20 +84,20 @@ async def test(visit: Visit) -> Response:
     """Send an example of an event now."""
     kind = visit.form.text("type") or None
     return await _sent(
-        visit, partial(manual_deliveries.test, *pages.which(visit), kind), "sent"
+        visit, partial(manual_deliveries.test, *pages.identify(visit), kind), "sent"
     )
 
 
 async def redeliver(visit: Visit) -> Response:
     """Send an event again."""
     delivery = visit.form.text("delivery")
-    step = partial(manual_deliveries.redeliver, *pages.which(visit), delivery)
+    step = partial(manual_deliveries.redeliver, *pages.identify(visit), delivery)
     return await _sent(visit, step, "sent")
 
 
 async def ask_resend(visit: Visit) -> Response:
     """Ask before everything since an event is sent again."""
-    found = await pages.found(visit)
+    found = await pages.find(visit)
     after = visit.query.text("after")
     return asked(
         visit, "resend", back=pages.root(visit), subscription=found, after=after
@@ -107,14 +107,14 @@ async def ask_resend(visit: Visit) -> Response:
 async def resend(visit: Visit) -> Response:
     """Send everything since an event again."""
     after = visit.form.text("after")
-    step = partial(manual_deliveries.resend, *pages.which(visit), after)
+    step = partial(manual_deliveries.resend, *pages.identify(visit), after)
     return await _sent(visit, step, "resent")
 
 
 async def ask_rotate(visit: Visit) -> Response:
     """Ask before the secret is replaced."""
     signs = words.span(dispatcher_of(visit).rules.old_secret_signs)
-    found = await pages.found(visit)
+    found = await pages.find(visit)
     template = "rotate-subscription-secret"
     return asked(
         visit, template, back=pages.root(visit), subscription=found, signs=signs
@@ -124,12 +124,12 @@ async def ask_rotate(visit: Visit) -> Response:
 async def rotate(visit: Visit) -> Response:
     """Replace the secret and show it once."""
     rotated = await subscriptions.rotate_secret(
-        *pages.which(visit), scopes=pages.scopes(visit), actor=visit.who.actor
+        *pages.identify(visit), scopes=pages.scopes(visit), actor=visit.who.actor
     )
     return visit.render(
         "events/secret.html",
         log_root=log_root(visit),
-        subscription=await pages.found(visit),
+        subscription=await pages.find(visit),
         secret=rotated.secret,
         old_signs_until=rotated.old_signs_until,
     )
@@ -137,7 +137,7 @@ async def rotate(visit: Visit) -> Response:
 
 async def ask_delete(visit: Visit) -> Response:
     """Ask before the endpoint is deleted."""
-    found = await pages.found(visit)
+    found = await pages.find(visit)
     template = "delete-subscription"
     return asked(visit, template, back=pages.root(visit), subscription=found)
 
@@ -145,7 +145,7 @@ async def ask_delete(visit: Visit) -> Response:
 async def delete(visit: Visit) -> Response:
     """Delete the endpoint."""
     await subscriptions.delete(
-        *pages.which(visit), scopes=pages.scopes(visit), actor=visit.who.actor
+        *pages.identify(visit), scopes=pages.scopes(visit), actor=visit.who.actor
     )
     return redirect(f"{log_root(visit)}/endpoints?done=deleted")
 
@@ -164,7 +164,7 @@ async def _sent(
 async def _changed(visit: Visit, wanted: Wanted, done: str) -> Response:
     try:
         await subscriptions.change(
-            *pages.which(visit),
+            *pages.identify(visit),
             wanted,
             scopes=pages.scopes(visit),
             actor=visit.who.actor,
