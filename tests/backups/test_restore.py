@@ -139,10 +139,13 @@ async def test_while_an_lnd_of_the_home_runs_it_may_not_start_another(
     await kept.restore()
     root = kept.folder / "new/nodes"
     lnd = subprocess.Popen(
-        [sys.executable, "-c", "input()", f"--lnddir={root}/harbour/lnd"],
+        [sys.executable, "-c", "input(1)", f"--lnddir={root}/harbour/lnd"],
         stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     )
     try:
+        assert lnd.stdout
+        lnd.stdout.read(1)  # until then its command line may still be empty
         with pytest.raises(SetupError, match="run on this machine"):
             await takeover.confirm(kept.settings("new"), actor="test")
     finally:

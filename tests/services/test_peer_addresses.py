@@ -304,7 +304,7 @@ async def test_among_many_ports_a_free_one_is_found(
                 id=f"{port}N",
                 name=str(port),
                 api_endpoint=str(port),
-                slot=port,
+                slot=65_000 + port,  # beyond every slot that the first may have
                 peer_port=port if port != node.peer_port else 22399,
             )
             assert await tx.nodes.add(copy)
