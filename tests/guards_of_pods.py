@@ -200,7 +200,7 @@ GUARDS = (
         "tests/app/test_clusters.py",
     ),
     Guard(
-        "nodes on mainnet are not in a cluster yet",
+        "nodes on mainnet have companions in a cluster",
         "app/clusters.py",
         "    if given.mainnet_backend:\n",
         "    if False:\n",

@@ -30,9 +30,17 @@ async def refused(given: Settings) -> str:
     return refusal.value.message
 
 
-async def test_mainnet_is_refused_while_it_is_in_development() -> None:
-    why = await refused(replace(GIVEN, mainnet_backend="neutrino"))
-    assert "in development and runs nodes on testnet alone" in why
+async def test_on_mainnet_nodes_have_companions() -> None:
+    alone = replace(GIVEN, mainnet_backend="neutrino")
+    assert (await refused(alone)).startswith(
+        "companion_image: must be set, since mainnet_backend is: "
+    )
+    accompanied = replace(
+        alone,
+        companion_image=f"companion@sha256:{DIGEST}",
+        companion_url="https://10.0.0.1:8010",
+    )
+    assert (await refused(accompanied)).startswith("kubernetes_images: must name")
 
 
 async def test_what_has_to_be_set_is_named() -> None:

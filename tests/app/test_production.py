@@ -9,8 +9,17 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from leyden.app.production import ITEMS, Result, chains, examine, names, upkeep
+from leyden.app.production import (
+    ITEMS,
+    Result,
+    chains,
+    examine,
+    machine,
+    names,
+    upkeep,
+)
 from leyden.domain.times import utc_now
+from leyden.domain.versions import OFFERED
 from leyden.errors import SetupError
 from leyden.services.platform import Platform
 from leyden.settings import Settings
@@ -52,6 +61,30 @@ async def test_whatever_is_missing_each_item_says_what_to_do(
     assert "leyden user operator" in to_do["operators sign in with a second factor"]
     assert to_do["nothing needs attention"] == ""
     assert to_do["what is committed survives a power cut"] == ""
+
+
+async def test_of_pods_the_cluster_is_asked_and_not_this_machine(
+    sqlite_db: Database, sealer: Sealer
+) -> None:
+    listed = ",".join(f"{each}=lnd@sha256:{'0' * 64}" for each in OFFERED.versions)
+    platform = platform_of(
+        sqlite_db,
+        sealer,
+        runtime="kubernetes",
+        kubeconfig="/nowhere",
+        kubernetes_namespace="lnds",
+        kubernetes_images=listed,
+        nodes_cgroups="off",
+        nodes_fence="off",
+    )
+    for check in (machine.users, machine.shares, machine.memory, machine.programs):
+        assert await check(platform) == "", check
+    with pytest.raises(SetupError, match="kubeconfig"):
+        await machine.egress_policy(platform)
+    first, _, rest = listed.partition(",")
+    fewer = platform_of(sqlite_db, sealer, runtime="kubernetes", kubernetes_images=rest)
+    version = first.partition("=")[0]
+    assert await machine.programs(fewer) == f"add {version} to kubernetes_images"
 
 
 @asynccontextmanager

@@ -17,6 +17,8 @@ import yaml
 
 from leyden.app import cluster_doctor, installation
 from leyden.app.migration import migrate
+from leyden.app.opening import opened
+from leyden.app.production import machine
 from leyden.domain.nodes import Node
 from leyden.domain.versions import OFFERED
 from leyden.errors import SetupError
@@ -489,3 +491,6 @@ async def test_the_doctor_tries_from_a_pod_whether_nodes_are_held(
     async with running(given):
         found = [each async for each in cluster_doctor.examine(given)]
     assert [bool(each.to_do) for each in found] == [False, False, True, False]
+    async with opened(given) as platform:
+        to_do = await machine.egress_policy(platform)
+    assert to_do.startswith("not so: nodes do not reach the API server, at ")

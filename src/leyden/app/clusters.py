@@ -1,7 +1,4 @@
-"""Wiring nodes of a Kubernetes cluster, which is in development.
-
-So mainnet is refused: what keeps its money has not been tried for long enough.
-"""
+"""Wiring nodes of a Kubernetes cluster: its settings, and the way to it."""
 
 import asyncio
 import importlib
@@ -74,19 +71,11 @@ def disks(given: Settings) -> Mapping[Type, int]:
 
 def check(given: Settings) -> None:
     """Raise SetupError for settings that nodes in a cluster cannot have."""
-    if given.mainnet_backend:
-        raise SetupError(
-            "runtime: kubernetes is in development and runs nodes on testnet alone: "
-            'unset mainnet_backend, or set runtime = "local"'
-        )
     for name in ("kubernetes_namespace", "kubernetes_storage_class"):
         if not getattr(given, name):
             raise SetupError(f"{name}: must be set, since runtime is {given.runtime}")
-    if given.runtime == "both" and not given.companion_image:
-        raise SetupError(
-            "companion_image: must be set, since runtime is both: its program copies "
-            "nodes into the cluster"
-        )
+    if not given.companion_image and (why := _companion_needed_because(given)):
+        raise SetupError(f"companion_image: must be set, since {why}")
     check_companion(given)
     if OFFERED.default not in images(given):
         raise SetupError(
@@ -94,6 +83,18 @@ def check(given: Settings) -> None:
             "are started with by default: "
             f"{OFFERED.default}=REPOSITORY@sha256:DIGEST"
         )
+
+
+def _companion_needed_because(given: Settings) -> str:
+    """Return why nodes cannot do without their companion; "" if they can."""
+    if given.runtime == "both":
+        return "runtime is both: its program copies nodes into the cluster"
+    if given.mainnet_backend:
+        return (
+            "mainnet_backend is: without it no channel backup leaves a node's volume, "
+            "and macaroons in clear stay there"
+        )
+    return ""
 
 
 def check_companion(given: Settings) -> None:

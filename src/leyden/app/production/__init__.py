@@ -61,7 +61,10 @@ class Result(Struct, frozen=True, kw_only=True):
 
 
 async def examine(platform: Platform) -> AsyncIterator[Result]:
-    """Try each item on the running installation; change nothing."""
+    """Try each item on the running installation; change nothing.
+
+    Where nodes are pods, one more runs for some seconds.
+    """
     for what, check in ITEMS.items():
         try:
             async with asyncio.timeout(_PATIENCE_S):

@@ -1,10 +1,13 @@
-"""Checks of the machine that nodes run on."""
+"""Checks of the machine that nodes run on, or of the cluster.
+
+What a pod's manifest has by itself (a user of its own, limits) needs no look there.
+"""
 
 import os
 import stat
 from typing import Final
 
-from leyden.app import egress
+from leyden.app import clusters, egress, egress_trial, pods
 from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache
 from leyden.daemons.workshop import place
@@ -12,28 +15,42 @@ from leyden.domain.nodes import Type
 from leyden.domain.versions import OFFERED
 from leyden.runtimes.cgroups import Cgroups
 from leyden.services.platform import Platform
+from leyden.settings import Settings
 
 _MIB: Final = 1 << 20
 _PASSING: Final = stat.S_IXGRP | stat.S_IXOTH  # node users pass through the home
 
 
 async def egress_policy(platform: Platform) -> str:
-    """Try whether the egress policy can be had, and is not turned off."""
+    """Try what nodes may reach: on this machine, and from a pod in the cluster."""
     given = platform.settings
+    if given.runtime == "kubernetes":
+        return await _open_to_pods(given)
     if given.nodes_fence == "off":
         return 'set nodes_fence = "required"'
-    why = egress.unavailable_because(given)
-    return f"{why}. {egress.HOW}" if why else ""
+    if why := egress.unavailable_because(given):
+        return f"{why}. {egress.HOW}"
+    return await _open_to_pods(given) if given.runtime == "both" else ""
 
 
-async def users(_: Platform) -> str:
+async def _open_to_pods(given: Settings) -> str:
+    async with pods.connected(given) as api:
+        tried = [each async for each in egress_trial.examine(given, api)]
+    return "; ".join(f"not so: {what}: {to_do}" for what, to_do in tried if to_do)
+
+
+async def users(platform: Platform) -> str:
     """Check that nodes can have users of their own."""
-    return "" if os.geteuid() == 0 else "run Leyden as root: nodes share its user now"
+    if platform.settings.runtime == "kubernetes" or os.geteuid() == 0:
+        return ""
+    return "run Leyden as root: nodes share its user now"
 
 
 async def shares(platform: Platform) -> str:
     """Try whether the kernel can hold nodes to their shares."""
     given = platform.settings
+    if given.runtime == "kubernetes":
+        return ""
     if given.nodes_cgroups == "off":
         return 'set nodes_cgroups = "required"'
     return Cgroups(given.home_path).unavailable_reason()
@@ -42,6 +59,8 @@ async def shares(platform: Platform) -> str:
 async def memory(platform: Platform) -> str:
     """Compare what the nodes may take with what there is."""
     given = platform.settings
+    if given.runtime == "kubernetes":
+        return ""  # the cluster's scheduler counts
     most = {
         Type.STANDARD: given.standard_memory_mb,
         Type.PROFESSIONAL: given.professional_memory_mb,
@@ -58,8 +77,13 @@ async def memory(platform: Platform) -> str:
 
 
 async def programs(platform: Platform) -> str:
-    """Look for each lnd in the cache."""
-    if platform.settings.own_binaries:
+    """Look for each lnd in the cache; for its image, where nodes are pods."""
+    given = platform.settings
+    if given.runtime != "local":
+        listed = clusters.images(given)
+        if missing := [str(each) for each in OFFERED.versions if each not in listed]:
+            return f"add {', '.join(missing)} to kubernetes_images"
+    if given.own_binaries or given.runtime == "kubernetes":
         return ""
     cache = default_cache(os.environ)
     missing = [
