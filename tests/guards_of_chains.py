@@ -19,7 +19,7 @@ GUARDS = (
     Guard(
         "a coin counts only in a block that the chain has",
         _COINS,
-        "each.height if each in there else 0",
+        "each.height if each in confirmed else 0",
         "each.height if each else 0",
         _TREASURIES,
         "count_again and lnd-2",
@@ -42,7 +42,7 @@ GUARDS = (
     Guard(
         "blocks that were known are asked for again once the chain is another",
         _BEST,
-        "if self._known and not await self._is_there(max(self._known)):",
+        "if self._known and not await self._is_unchanged(max(self._known)):",
         "if False:",
         _BEST_TESTS,
     ),

@@ -217,7 +217,7 @@ _OF_MONEY = (
     Guard(
         "a ticket that poold does not know is not called cancelled",
         "market/pool.py",
-        "            if given:\n",
+        "            if has_ref:\n",
         "            if False:\n",
         "tests/market/test_pool.py",
     ),
@@ -317,8 +317,8 @@ _OF_MONEY = (
     Guard(
         "all coins are told of first",
         "payments/watching.py",
-        "self._told_to = 0  #",
-        "self._told_to = 10**9  #",
+        "self._reported_to = 0  #",
+        "self._reported_to = 10**9  #",
         "tests/contracts/test_payments.py",
         "lnd and all_coins",
     ),
@@ -533,7 +533,7 @@ _OF_MONEY = (
     Guard(
         "what a block pays its finder counts once it can be spent",
         "payments/coins.py",
-        "depth if depth >= coin.ripe else 0",
+        "depth if depth >= coin.min_confirmations else 0",
         "depth",
         "tests/contracts/test_payments.py",
         "lnd and block_pays",

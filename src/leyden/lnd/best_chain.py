@@ -71,7 +71,7 @@ class BestChain:
         while heights:
             top = max(heights)
             first = await self._at(top)
-            if self._known and not await self._is_there(max(self._known)):
+            if self._known and not await self._is_unchanged(max(self._known)):
                 self._known = {}
             missing = sorted(heights - self._known.keys())
             found = await asyncio.gather(*map(self._at, missing))
@@ -80,21 +80,23 @@ class BestChain:
                 break
         return self._known
 
-    async def _is_there(self, height: int) -> bool:
+    async def _is_unchanged(self, height: int) -> bool:
         return await self._at(height) == self._known[height]
 
     async def _at(self, height: int) -> str:
         async with self._turns:
-            told = await self._lnd.call("GET", f"{BLOCK_HASH}?block_height={height}")
-        return base64.b64decode(told["block_hash"])[::-1].hex()
+            response = await self._lnd.call(
+                "GET", f"{BLOCK_HASH}?block_height={height}"
+            )
+        return base64.b64decode(response["block_hash"])[::-1].hex()
 
     async def _has(self, block_hash: str, txid: str) -> bool:
         """Look into a block, which never changes, once for each transaction."""
         key = block_hash, txid
         if key not in self._read:
             name = base64.urlsafe_b64encode(bytes.fromhex(block_hash)[::-1]).decode()
-            told = await self._lnd.call("GET", f"{BLOCK}?block_hash={name}")
-            raw = base64.b64decode(told["raw_block"])
+            response = await self._lnd.call("GET", f"{BLOCK}?block_hash={name}")
+            raw = base64.b64decode(response["raw_block"])
             has_it = await asyncio.to_thread(lambda: txid in transaction_ids(raw))
             if len(self._read) >= _MOST_READ:
                 self._read.clear()

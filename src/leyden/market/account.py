@@ -24,9 +24,9 @@ class PoolAccount:
 
     async def find(self) -> AuctionAccount:
         """Return the account; raise MarketAway if there is none."""
-        asked = trader.ListAccountsRequest(active_only=True)
-        told = await self._poold.call("ListAccounts", asked)
-        accounts = [_account(each) for each in told.accounts]
+        request = trader.ListAccountsRequest(active_only=True)
+        response = await self._poold.call("ListAccounts", request)
+        accounts = [_account(each) for each in response.accounts]
         if self._trader_key:
             named = self._trader_key
             accounts = [each for each in accounts if each.trader_key == named]
@@ -42,46 +42,46 @@ class PoolAccount:
 
         What was bought from an account outlives it.
         """
-        asked = trader.ListAccountsRequest(active_only=False)
-        told = await self._poold.call("ListAccounts", asked)
-        accounts = [_account(each) for each in told.accounts]
+        request = trader.ListAccountsRequest(active_only=False)
+        response = await self._poold.call("ListAccounts", request)
+        accounts = [_account(each) for each in response.accounts]
         return {each.trader_key: each.taproot for each in accounts}
 
     async def height(self, *, brief: bool = False) -> int:
         """Return the chain's height, as poold sees it."""
-        asked = trader.GetInfoRequest()
-        told = await self._poold.call("GetInfo", asked, brief=brief)
-        return int(told.current_block_height)
+        request = trader.GetInfoRequest()
+        response = await self._poold.call("GetInfo", request, brief=brief)
+        return int(response.current_block_height)
 
     async def open(
         self, sats: Sats, *, blocks: int, fee_sat_per_kw: int
     ) -> AuctionAccount:
         """Open an account with coins of poold's lnd; it opens after some blocks."""
-        asked = trader.InitAccountRequest(
+        request = trader.InitAccountRequest(
             account_value=sats,
             relative_height=blocks,
             fee_rate_sat_per_kw=fee_sat_per_kw,
             initiator="leyden",
         )
-        return _account(await self._poold.call("InitAccount", asked))
+        return _account(await self._poold.call("InitAccount", request))
 
     async def deposit(self, sats: Sats, *, fee_sat_per_kw: int) -> AuctionAccount:
         """Deposit more coins of poold's lnd into the account."""
-        asked = trader.DepositAccountRequest(
+        request = trader.DepositAccountRequest(
             trader_key=await self._key(),
             amount_sat=sats,
             fee_rate_sat_per_kw=fee_sat_per_kw,
         )
-        return _account((await self._poold.call("DepositAccount", asked)).account)
+        return _account((await self._poold.call("DepositAccount", request)).account)
 
     async def renew(self, *, blocks: int, fee_sat_per_kw: int) -> AuctionAccount:
         """Extend the account's expiry to `blocks` blocks from now."""
-        asked = trader.RenewAccountRequest(
+        request = trader.RenewAccountRequest(
             account_key=await self._key(),
             relative_expiry=blocks,
             fee_rate_sat_per_kw=fee_sat_per_kw,
         )
-        return _account((await self._poold.call("RenewAccount", asked)).account)
+        return _account((await self._poold.call("RenewAccount", request)).account)
 
     async def close(self) -> None:
         """Close the connection to poold."""
@@ -91,12 +91,12 @@ class PoolAccount:
         return bytes.fromhex((await self.find()).trader_key)
 
 
-def _account(told: Any) -> AuctionAccount:
+def _account(account: Any) -> AuctionAccount:
     return AuctionAccount(
-        trader_key=told.trader_key.hex(),
-        state=trader.AccountState.Name(told.state).lower(),
-        sats=Sats(told.value),
-        available=Sats(told.available_balance),
-        expires=told.expiration_height,
-        taproot=told.version != trader.AccountVersion.ACCOUNT_VERSION_LEGACY,
+        trader_key=account.trader_key.hex(),
+        state=trader.AccountState.Name(account.state).lower(),
+        sats=Sats(account.value),
+        available=Sats(account.available_balance),
+        expires=account.expiration_height,
+        taproot=account.version != trader.AccountVersion.ACCOUNT_VERSION_LEGACY,
     )

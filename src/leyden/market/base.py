@@ -35,7 +35,7 @@ class Market(Protocol):
         ...
 
     async def progress(self, refs: Sequence[str]) -> Mapping[str, Progress]:
-        """Return the progress of these tickets; MISSING if the market lacks one.
+        """Return the progress of these tickets, MISSING for those the market lacks.
 
         The progress of a ticket that is left out is not known yet.
         """

@@ -32,9 +32,9 @@ class Bids:
 
     async def states(self, *, active_only: bool = False) -> dict[bytes, int]:
         """Return the state of each bid, by its nonce."""
-        asked = trader.ListOrdersRequest(active_only=active_only)
-        told = await self._poold.call("ListOrders", asked)
-        return {each.details.order_nonce: each.details.state for each in told.bids}
+        request = trader.ListOrdersRequest(active_only=active_only)
+        response = await self._poold.call("ListOrders", request)
+        return {each.details.order_nonce: each.details.state for each in response.bids}
 
     async def end(self, nonce: bytes) -> bool:
         """Ensure that a bid is not matched any more; return True if filled.
@@ -56,9 +56,9 @@ class Bids:
 
     async def _cancel(self, nonce: bytes) -> bool:
         """Cancel a bid with the auctioneer; return False if it is unknown there."""
-        asked = trader.CancelOrderRequest(order_nonce=nonce)
+        request = trader.CancelOrderRequest(order_nonce=nonce)
         try:
-            await self._poold.call("CancelOrder", asked)
+            await self._poold.call("CancelOrder", request)
         except MarketRefused as error:
             if NO_SUCH_BID in error.message:
                 # poold goes on setting its price aside until it is started again.

@@ -1,4 +1,4 @@
-"""Our orders as the provider has to know them.
+"""The interface to our orders that markets need.
 
 A poold reserves money for a ticket only once the ticket is registered. What
 earlier tickets may take is computed from the orders, so nothing is stored
@@ -12,7 +12,7 @@ from leyden.domain.units import Sats
 
 
 class Book(Protocol):
-    """Tickets and orders as our database has them."""
+    """The tickets and orders in our database."""
 
     async def outstanding(self, order_id: str | None) -> Sats:
         """Return what tickets outside the auction may still take.

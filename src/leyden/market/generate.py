@@ -46,13 +46,13 @@ def main() -> None:
 
 def _fetched(module: str, folder: str) -> Path:
     """Return the folder of a Go module."""
-    told = subprocess.run(
+    download = subprocess.run(
         ["go", "mod", "download", "-json", module],  # noqa: S607  as on the PATH
         cwd=folder,
         check=True,
         capture_output=True,
     )
-    return Path(json.loads(told.stdout)["Dir"])
+    return Path(json.loads(download.stdout)["Dir"])
 
 
 if __name__ == "__main__":

@@ -20,27 +20,27 @@ _OLD_WITNESS, _TAPROOT_WITNESS = 229, 66
 
 
 def by_nonce(
-    told: Iterable[Any], *, taproot: bool, height: int = 0
+    leases: Iterable[Any], *, taproot: bool, height: int = 0
 ) -> dict[str, Lease]:
     """Return the leases that were bought, by the nonce of the bid."""
     batches: dict[bytes, list[Any]] = defaultdict(list)
-    for lease in told:
+    for lease in leases:
         batches[lease.channel_point.txid].append(lease)
     found: dict[str, Lease] = {}
     for batch in batches.values():
         batch.sort(key=lambda lease: lease.order_nonce)
-        told_fee = sum(lease.chain_fee_sat for lease in batch)
-        fee = chain_fee(told_fee, len(batch), taproot=taproot)
+        reported_fee = sum(lease.chain_fee_sat for lease in batch)
+        fee = chain_fee(reported_fee, len(batch), taproot=taproot)
         for place, lease in enumerate(batch):
             share = fee // len(batch) + (fee % len(batch) if place == 0 else 0)
             found[lease.order_nonce.hex()] = _lease(lease, share, height)
     return found
 
 
-def chain_fee(told: int, channels: int, *, taproot: bool) -> int:
+def chain_fee(reported: int, channels: int, *, taproot: bool) -> int:
     """Return an account's chain fee for so many channels in one batch."""
-    as_told = _weight(channels, _OLD_WITNESS)
-    rate = -(-told * 1_000 // as_told)
+    old_weight = _weight(channels, _OLD_WITNESS)
+    rate = -(-reported * 1_000 // old_weight)
     witness = _TAPROOT_WITNESS if taproot else _OLD_WITNESS
     return rate * _weight(channels, witness) // 1_000
 
@@ -49,14 +49,14 @@ def _weight(channels: int, witness: int) -> int:
     return (_ACCOUNT + (_CHANNEL * channels + 1) // 2) * 4 + witness
 
 
-def _lease(told: Any, fee: int, height: int) -> Lease:
-    point = told.channel_point
+def _lease(lease: Any, fee: int, height: int) -> Lease:
+    point = lease.channel_point
     return Lease(
         channel_point=f"{point.txid[::-1].hex()}:{point.output_index}",
-        premium=Sats(told.premium_sat),
-        execution_fee=Sats(told.execution_fee_sat),
+        premium=Sats(lease.premium_sat),
+        execution_fee=Sats(lease.execution_fee_sat),
         chain_fee=Sats(fee),
-        self_chan_balance=Sats(told.self_chan_balance),
-        peer=told.channel_remote_node_key.hex(),
+        self_chan_balance=Sats(lease.self_chan_balance),
+        peer=lease.channel_remote_node_key.hex(),
         height=height,
     )

@@ -71,11 +71,11 @@ class Offers:
     async def make(self, order_id: str, quote: Quote) -> Ticket:
         """Create the order's ticket; raise SoldOut if there is no room for it."""
         account = await self.account_with_room(quote, order_id)
-        asked = trader.OfferSidecarRequest(
+        request = trader.OfferSidecarRequest(
             auto_negotiate=True, bid=self._bid(account.trader_key, quote)
         )
-        told = await self._poold.call("OfferSidecar", asked)
-        return Ticket(ref=ref_of(told.ticket), text=told.ticket)
+        response = await self._poold.call("OfferSidecar", request)
+        return Ticket(ref=ref_of(response.ticket), text=response.ticket)
 
     def _bid(self, trader_key: str, quote: Quote) -> trader.Bid:
         channel = quote.channel

@@ -115,7 +115,7 @@ class PoolMarket:
             if ref not in tickets or tickets[ref].state != _REGISTERED:
                 self._registered.pop(ref, None)
         over = await self._ends.of(tickets)
-        told = {
+        known = {
             ref: Progress(state=TicketState.MISSING)
             for ref in refs
             if ref not in tickets
@@ -123,10 +123,10 @@ class PoolMarket:
         for ref, ticket in tickets.items():
             if ref in over:
                 if (progress := over[ref]) is not None:
-                    told[ref] = progress
+                    known[ref] = progress
             elif (state := self._state(ref, ticket)) is not None:
-                told[ref] = Progress(state=state, order_nonce=_nonce_of(ticket, state))
-        return told
+                known[ref] = Progress(state=state, order_nonce=_nonce_of(ticket, state))
+        return known
 
     async def withdraw(self, order_id: str, ref: str) -> bool:
         """Cancel the order's ticket and its bid.
@@ -135,11 +135,11 @@ class PoolMarket:
         ticket that an order has and poold does not know may still be matched: then
         this is another poold, or poold lost its database.
         """
-        given = bool(ref)
+        has_ref = bool(ref)
         ref = ref or self._made.get(order_id, "")
         ticket = await self._sidecars.find(ref) if ref else None
         if ticket is None:
-            if given:
+            if has_ref:
                 raise MarketAway(_UNKNOWN, retry_after_s=_LATER_S)
             return True
         if ticket.state not in OVER:

@@ -23,17 +23,17 @@ class Sidecars:
 
     async def all_(self) -> list[Any]:
         """Return every ticket ever created."""
-        told = await self._poold.call("ListSidecars", trader.ListSidecarsRequest())
-        self._length = len(told.tickets)
-        return list(told.tickets)
+        response = await self._poold.call("ListSidecars", trader.ListSidecarsRequest())
+        self._length = len(response.tickets)
+        return list(response.tickets)
 
     async def find(self, ref: str) -> Any | None:
         """Return one ticket, or None if it is unknown."""
-        asked = trader.ListSidecarsRequest(sidecar_id=bytes.fromhex(ref))
+        request = trader.ListSidecarsRequest(sidecar_id=bytes.fromhex(ref))
         async with self._turns:
-            told = await self._poold.call("ListSidecars", asked)
+            response = await self._poold.call("ListSidecars", request)
         # Eight bytes may collide with a stranger's; what we offer has our bid in it.
-        ours = [each for each in told.tickets if any(each.order_bid_nonce)]
+        ours = [each for each in response.tickets if any(each.order_bid_nonce)]
         return ours[0] if ours else None
 
     async def find_many(self, refs: Sequence[str]) -> dict[str, Any]:

@@ -110,10 +110,10 @@ class Ends:
         """Return the leases of filled tickets, by ref."""
         taproot = await self._account.taproot()
         # All of them: asked for one account's, poold divides by none.
-        told = await self._poold.call("Leases", trader.LeasesRequest())
+        response = await self._poold.call("Leases", trader.LeasesRequest())
         height = await self._height()
         by_kind = {
-            kind: leases.by_nonce(told.leases, taproot=kind, height=height)
+            kind: leases.by_nonce(response.leases, taproot=kind, height=height)
             for kind in (False, True)
         }
         found = {

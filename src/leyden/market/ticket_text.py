@@ -21,10 +21,10 @@ def ref_of(text: str) -> str:
     """Return the ticket's ref; raise MarketAway if this is no ticket."""
     written = text.removeprefix(_PREFIX)
     try:
-        told = _bytes(written)
+        decoded = _bytes(written)
     except KeyError:
-        told = b""
-    content, checksum = told[:-_CHECKSUM], told[-_CHECKSUM:]
+        decoded = b""
+    content, checksum = decoded[:-_CHECKSUM], decoded[-_CHECKSUM:]
     hashed = hashlib.sha256(_PREFIX.encode() + content).digest()
     if (
         written == text

@@ -1,1 +1,1 @@
-"""Payments to us."""
+"""Receiving payments over Lightning and on-chain."""

@@ -1,4 +1,4 @@
-"""The interface of payments to us.
+"""The interface of a treasury, which receives payments.
 
 Calls about money have three answers: yes, no, and unknown. Unknown is the
 exception TreasuryAway, so that no caller can take it for one of the other
@@ -19,7 +19,7 @@ from leyden.domain.units import Sats
 
 
 class Payments(Protocol):
-    """A treasury: accepts Lightning payments to hold invoices, and coins."""
+    """A treasury, which accepts on-chain payments and payments of hold invoices."""
 
     async def request(
         self, order_id: str, sats: Sats, *, lives: timedelta
@@ -31,7 +31,7 @@ class Payments(Protocol):
         ...
 
     async def lookup(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
-        """Return updates for these: each one's invoice and all its outputs.
+        """Return the state of each request's invoice, and of all its outputs.
 
         An output that is left out does not exist (any more).
         """
@@ -40,17 +40,17 @@ class Payments(Protocol):
     async def settle(self, request: PaymentRequest) -> bool:
         """Settle a held Lightning payment; return False if no longer held.
 
-        True once the money is ours, however often this is called. A treasury knows
-        nothing of an invoice that it never created: TreasuryAway, for another one
-        may hold it.
+        Return True once the money is ours, however often this is called. Raise
+        TreasuryAway for an invoice that this treasury did not create: another
+        treasury may hold it.
         """
         ...
 
     async def cancel(self, request: PaymentRequest) -> bool:
-        """Cancel a held payment back, or an invoice that nobody paid.
+        """Cancel a held payment, or an invoice that nobody paid.
 
-        Return False if it was settled before: the money is ours. TreasuryAway as
-        for `settle`.
+        Return False if it was settled before: the money is ours. Raise TreasuryAway
+        as `settle` does.
         """
         ...
 
@@ -59,29 +59,29 @@ class Payments(Protocol):
         ...
 
     async def close(self) -> None:
-        """Release the connections; whatever is asked next opens them again."""
+        """Close the connections; the next call opens them again."""
         ...
 
     def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
-        """Yield payments as they arrive: some may come twice, some not at all.
+        """Yield payments as they arrive; updates may be repeated or missed.
 
         All existing coins come first, so that none is missed however long nobody
-        watched. Invoices paid in that time have to be looked up. Ends with
-        TreasuryAway.
+        watched. The caller looks up invoices that were paid in that time. The
+        generator ends by raising TreasuryAway.
         """
         ...
 
 
 class TreasuryFunds(Protocol):
-    """What is in the treasury, for its operator."""
+    """The treasury's funds, as its operator sees them."""
 
     async def holdings(self) -> Holdings:
-        """Return the treasury's balances; raise TreasuryAway without an answer."""
+        """Return the treasury's balances; raise TreasuryAway if it does not answer."""
         ...
 
     async def paid_orders(self) -> list[PaidOrder]:
-        """List orders that were paid over Lightning, of the newest invoices.
+        """List the orders that the newest invoices were paid for.
 
-        They are of all who had invoices made here, whether they know so or not.
+        The list includes orders of other installations that use the same treasury.
         """
         ...

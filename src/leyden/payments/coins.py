@@ -19,19 +19,19 @@ from leyden.values import Struct
 
 _WINDOW = 144
 _FRESH_S = 0.25
-_RIPE = 100  # confirmations after which what a block pays its finder can be spent
-_OUT_OF_NOTHING = f"{'0' * 64}:"  # what it spends
+_MATURITY = 100  # confirmations after which a coinbase output can be spent
+_NULL_OUTPOINT = f"{'0' * 64}:"  # what a coinbase transaction spends
 
 
 class _Coin(Struct, frozen=True):
     address: str
     sats: Sats
     height: int  # 0 while no block has it
-    ripe: int  # the confirmations without which it counts for nothing
+    min_confirmations: int  # with fewer it counts as unconfirmed
 
 
 class Coins:
-    """Every output that was ever paid to the wallet, with its depth."""
+    """All outputs ever paid to the wallet, with their confirmations."""
 
     def __init__(self, treasury: Treasury) -> None:
         self._treasury = treasury
@@ -55,7 +55,7 @@ class Coins:
         ]
 
     async def refresh(self, *, at_most_s: float = _FRESH_S) -> None:
-        """List what may have changed, unless that was done just now."""
+        """Reload the outputs that may have changed, unless they were just reloaded."""
         async with self._listing:
             if time.monotonic() - self._listed_at < at_most_s:
                 return
@@ -64,17 +64,17 @@ class Coins:
             # A chain that has become shorter by more than the window: list it all.
             known = self.tip if tip > self.tip - _WINDOW else 0
             start = max(0, known - _WINDOW)
-            told = await self._treasury.call(
+            response = await self._treasury.call(
                 "GET", f"/v1/transactions?start_height={start}&end_height=-1"
             )
             transactions = [
-                (each, _confirmation(each)) for each in told["transactions"]
+                (each, _confirmation(each)) for each in response["transactions"]
             ]
-            named = {each for _, each in transactions if each is not None}
-            there = await self._chain.having(named)
+            claimed = {each for _, each in transactions if each is not None}
+            confirmed = await self._chain.having(claimed)
             self._forget_from(start)
             for transaction, each in transactions:
-                self._keep(transaction, each.height if each in there else 0)
+                self._keep(transaction, each.height if each in confirmed else 0)
             self.tip = tip
             self._listed_at = began
 
@@ -88,8 +88,8 @@ class Coins:
             self._at[self._coins.pop(outpoint).address].discard(outpoint)
 
     def _keep(self, transaction: dict[str, Any], height: int) -> None:
-        found = any(
-            each["outpoint"].startswith(_OUT_OF_NOTHING)
+        is_coinbase = any(
+            each["outpoint"].startswith(_NULL_OUTPOINT)
             for each in transaction["previous_outpoints"]
         )
         for output in transaction["output_details"]:
@@ -99,12 +99,12 @@ class Coins:
                 str(transaction["tx_hash"]), int(output["output_index"])
             )
             if not height and outpoint in self._coins:
-                continue  # the wallet names a block that is gone and one that is there
+                continue  # listed twice: also in a block that the chain lacks
             self._coins[outpoint] = _Coin(
                 output["address"],
                 Sats(int(output["amount"])),
                 height,
-                _RIPE if found else 0,
+                _MATURITY if is_coinbase else 0,
             )
             self._at[output["address"]].add(outpoint)
 
@@ -115,12 +115,12 @@ class Coins:
             outpoint=outpoint,
             address=coin.address,
             sats=coin.sats,
-            confirmations=depth if depth >= coin.ripe else 0,
+            confirmations=depth if depth >= coin.min_confirmations else 0,
         )
 
 
 def _confirmation(transaction: dict[str, Any]) -> Confirmation | None:
-    """Return what the wallet says of the block that has the transaction."""
+    """Return the block that contains the transaction, according to the wallet."""
     height = int(transaction["block_height"])
     if height <= 0:
         return None

@@ -29,7 +29,7 @@ async def holdings(treasury: Treasury) -> Holdings:
 
 async def _in_channels(treasury: Treasury) -> Sats | None:
     try:
-        told = await treasury.call("GET", "/v1/balance/channels")
+        response = await treasury.call("GET", "/v1/balance/channels")
     except NodeRefused:
         return None
-    return Sats(int(told["local_balance"]["sat"]))
+    return Sats(int(response["local_balance"]["sat"]))

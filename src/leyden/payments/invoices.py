@@ -20,9 +20,9 @@ _HELD: Final = "ACCEPTED"
 _PAID: Final = {_HELD, "SETTLED"}
 
 
-def paid_orders(told: Iterable[dict[str, Any]]) -> Iterator[PaidOrder]:
+def paid_orders(invoices: Iterable[dict[str, Any]]) -> Iterator[PaidOrder]:
     """Yield the orders that lnd's invoices were paid for."""
-    for each in told:
+    for each in invoices:
         if each["state"] in _PAID and each["memo"].startswith(MEMO):
             payment_hash = base64.b64decode(each["r_hash"]).hex()
             invoice = read(payment_hash, each)
@@ -34,19 +34,19 @@ def paid_orders(told: Iterable[dict[str, Any]]) -> Iterator[PaidOrder]:
             )
 
 
-def read(payment_hash: str, told: dict[str, Any]) -> Invoice:
+def read(payment_hash: str, invoice: dict[str, Any]) -> Invoice:
     """Parse lnd's invoice; the amount paid counts, not the amount requested."""
     msat = sum(
-        int(each["amt_msat"]) for each in told["htlcs"] if each["state"] in _PAID
+        int(each["amt_msat"]) for each in invoice["htlcs"] if each["state"] in _PAID
     )
     return Invoice(
         payment_hash=payment_hash,
-        state=_STATES[told["state"]],
+        state=_STATES[invoice["state"]],
         sats=Sats(msat // 1_000),
         expires=min(
             (
                 int(each["expiry_height"])
-                for each in told["htlcs"]
+                for each in invoice["htlcs"]
                 if each["state"] == _HELD
             ),
             default=0,

@@ -33,8 +33,8 @@ Preimage = Callable[[str, Sats], bytes]
 
 _DUPLICATE = "invoice with payment hash already exists"
 _NOT_FOUND = 5  # gRPC's
-# Blocks that a payer's lock must at least have left when it arrives: half a day and
-# more to make the ticket in, of which we take half an hour.
+# The fewest blocks that a payer's time lock must have left when the payment arrives:
+# more than half a day to create the ticket in, which takes us half an hour.
 _CLTV_EXPIRY = 80
 _LOOKUPS_AT_ONCE = 16
 _MOST_INVOICES = 10_000
@@ -47,7 +47,7 @@ class LndPayments:
         self._treasury = Treasury(access)
         self._preimage = preimage
         self._coins = Coins(self._treasury)
-        self._watch: Watch | None = None  # while somebody watches
+        self._watch: Watch | None = None  # set while `watch` runs
 
     async def request(
         self, order_id: str, sats: Sats, *, lives: timedelta
@@ -63,17 +63,17 @@ class LndPayments:
             "private": True,
         }
         try:
-            made = await self._treasury.call("POST", "/v2/invoices/hodl", invoice)
+            created = await self._treasury.call("POST", "/v2/invoices/hodl", invoice)
         except NodeRefused as error:
             if _DUPLICATE not in error.message:
                 raise refusal(error) from error
-            made = await self._found(payment_hash.hex())
-        address = await self._plainly("GET", "/v1/newaddress?type=WITNESS_PUBKEY_HASH")
+            created = await self._found(payment_hash.hex())
+        address = await self._call("GET", "/v1/newaddress?type=WITNESS_PUBKEY_HASH")
         return PaymentRequest(
             order_id=order_id,
             sats=sats,
             onchain_address=str(address["address"]),
-            lightning_invoice=str(made["payment_request"]),
+            lightning_invoice=str(created["payment_request"]),
             payment_hash=payment_hash.hex(),
         )
 
@@ -85,14 +85,14 @@ class LndPayments:
             async with turns:
                 return await self._invoice(payment_hash)
 
-        made, _ = await asyncio.gather(
-            asyncio.gather(*(invoice(each.payment_hash) for each in requests)),
+        updated, _ = await asyncio.gather(
+            asyncio.gather(*(invoice(request.payment_hash) for request in requests)),
             self._refresh(),
         )
-        found: list[PaymentUpdate] = [*made]
-        for each in requests:
-            found += self._coins.at(each.onchain_address)
-        return found
+        updates: list[PaymentUpdate] = [*updated]
+        for request in requests:
+            updates += self._coins.at(request.onchain_address)
+        return updates
 
     async def settle(self, request: PaymentRequest) -> bool:
         """Settle a held payment."""
@@ -109,7 +109,7 @@ class LndPayments:
         return True
 
     async def cancel(self, request: PaymentRequest) -> bool:
-        """Cancel a held payment back, or an invoice that nobody paid."""
+        """Cancel a held payment, or an invoice that nobody paid."""
         payment_hash = bytes.fromhex(request.payment_hash)
         try:
             await self._treasury.call(
@@ -127,27 +127,27 @@ class LndPayments:
         watch = self._watch = Watch(self._treasury, self._coins)
         try:
             async with aclosing(watch.updates()) as updates:
-                async for each in updates:
-                    yield each
+                async for update in updates:
+                    yield update
         finally:
             self._watch = None
 
     async def identity(self) -> str:
         """Return the public key of the treasury's lnd."""
-        return str((await self._plainly("GET", "/v1/getinfo"))["identity_pubkey"])
+        return str((await self._call("GET", "/v1/getinfo"))["identity_pubkey"])
 
     async def holdings(self) -> Holdings:
         """Return the treasury's balances."""
         return await holdings(self._treasury)
 
     async def paid_orders(self) -> list[PaidOrder]:
-        """List orders that were paid over Lightning, of the newest invoices."""
+        """List the orders that the newest invoices were paid for."""
         path = f"/v1/invoices?reversed=true&num_max_invoices={_MOST_INVOICES}"
-        told = await self._plainly("GET", path)
-        return list(invoices.paid_orders(told["invoices"]))
+        response = await self._call("GET", path)
+        return list(invoices.paid_orders(response["invoices"]))
 
     async def close(self) -> None:
-        """Release the connections to the treasury."""
+        """Close the connections to the treasury."""
         await self._treasury.close()
 
     async def _refresh(self, **freshness: float) -> None:
@@ -164,20 +164,20 @@ class LndPayments:
 
     async def _invoice(self, payment_hash: str) -> Invoice:
         try:
-            told = await self._treasury.call("GET", f"/v1/invoice/{payment_hash}")
+            response = await self._treasury.call("GET", f"/v1/invoice/{payment_hash}")
         except NodeRefused as error:
             if error.code != _NOT_FOUND:
                 raise refusal(error) from error
             return Invoice(payment_hash=payment_hash, state=InvoiceState.MISSING)
-        invoice = invoices.read(payment_hash, told)
+        invoice = invoices.read(payment_hash, response)
         if self._watch is not None and invoice.state in invoices.UNDECIDED:
             self._watch.follow(payment_hash)
         return invoice
 
     async def _found(self, payment_hash: str) -> dict[str, Any]:
-        return await self._plainly("GET", f"/v1/invoice/{payment_hash}")
+        return await self._call("GET", f"/v1/invoice/{payment_hash}")
 
-    async def _plainly(self, method: str, path: str) -> dict[str, Any]:
+    async def _call(self, method: str, path: str) -> dict[str, Any]:
         try:
             return await self._treasury.call(method, path)
         except NodeRefused as error:

@@ -36,8 +36,8 @@ class Treasury(Connection):
         """Yield what it tells until it ends; TreasuryAway when it does not."""
         try:
             async with aclosing(super().stream(method, path, body)) as stream:
-                async for told in stream:
-                    yield told
+                async for message in stream:
+                    yield message
         except NodeRefused as error:
             raise refusal(error) from error
 

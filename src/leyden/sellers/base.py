@@ -22,7 +22,7 @@ from leyden.values import Struct
 
 
 class WantedOpening(Struct, frozen=True, kw_only=True):
-    """A channel to be opened. The order's id is its memo, by which it is found."""
+    """A channel to open. Its memo is the order's id, by which it is found again."""
 
     order_id: str
     pubkey: str  # of the peer
@@ -34,7 +34,7 @@ class WantedOpening(Struct, frozen=True, kw_only=True):
 
 
 class BumpRefused(Struct, frozen=True):
-    """The refusal to bump, by the seller's lnd."""
+    """The seller's lnd refused to bump a transaction."""
 
     why: str
     forbidden: bool = False  # by our macaroon
@@ -48,22 +48,22 @@ class Seller(Protocol):
         ...
 
     async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
-        """Return whether the peer is connected; try these HOST:PORT until it is."""
+        """Try these HOST:PORT until the peer is connected; return whether it is."""
         ...
 
     async def features(self, pubkey: str) -> frozenset[int] | None:
-        """Return the feature bits of a connected peer; None while nobody knows them."""
+        """Return the feature bits of a connected peer; None while they are unknown."""
         ...
 
     async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
-        """Return what became of the opening for an order that reserved these coins."""
+        """Return the state of the opening for an order that reserved these coins."""
         ...
 
     async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
         """Open a channel to a connected peer; return once both have signed it.
 
-        A refusal may be of this call alone, for an earlier one is under way: `find`
-        tells. After SellerAway the channel may come all the same.
+        A refusal may concern this call alone, because an earlier one is under way:
+        call `find` to know. The channel may be opened even if this raises SellerAway.
         """
         ...
 
@@ -76,26 +76,26 @@ class Seller(Protocol):
     ) -> list[WalletTransaction]:
         """List transactions that spend these coins, and those that spend their change.
 
-        Unconfirmed ones, and those of blocks since then. One that another has replaced
-        may be among them, until that one is confirmed.
+        The list has unconfirmed transactions, and those in blocks since `since`. A
+        replaced transaction may be in it until its replacement is confirmed.
         """
         ...
 
     async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
-        """Spend an unconfirmed output of the wallet's to itself, with that fee.
+        """Spend an unconfirmed output of the wallet to itself, with that fee.
 
-        Asked again with a higher fee, the transaction of before is replaced.
+        A second call with a higher fee replaces the first transaction.
         """
         ...
 
     async def denied(self) -> list[str]:
-        """List what our macaroon may not do, of what bumps and conflicts need."""
+        """List the permissions for bumps and conflicts that our macaroon lacks."""
         ...
 
     async def address(self) -> str:
-        """Return a new address of the wallet, to fill it."""
+        """Return a new address of the wallet, to deposit coins."""
         ...
 
     async def close(self) -> None:
-        """Release the connections; whatever is asked next opens them again."""
+        """Close the connections; the next call opens them again."""
         ...

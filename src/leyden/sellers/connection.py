@@ -1,4 +1,4 @@
-"""A client for the seller's lnd, and all that our macaroon for it has to allow."""
+"""A client for the seller's lnd, and the permissions that our macaroon needs."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -32,14 +32,14 @@ PERMISSIONS = (
     BLOCKS,
 )
 
-# And what LSPS1 over BOLT8 needs beside them: messages of peers, and nothing of money.
+# LSPS1 over BOLT8 needs these as well: messages of peers, and nothing about money.
 MESSAGE_PERMISSIONS = (
     "uri:/lnrpc.Lightning/SubscribeCustomMessages",
     "uri:/lnrpc.Lightning/SendCustomMessage",
 )
 
 _RETRY_AFTER_S = 5
-# Refusals that say nothing about the channel: lnd starts, or has lost its chain.
+# Refusals that are not about the channel: lnd is starting, or has lost its chain.
 _NOT_YET: Final = (
     "until the chain backend is fully synced",
     "before the wallet is fully synced",
@@ -50,30 +50,30 @@ _DENIED: Final = "permission denied"
 
 
 class SellerConnection(Connection):
-    """Calls the seller; SellerAway without answer, NodeRefused with its reason."""
+    """A client that raises SellerAway without an answer, else NodeRefused."""
 
     def __init__(self, access: Access) -> None:
         super().__init__(access, rest.Errors(_away, rest.refused))
 
-    async def plainly(
+    async def call_or_away(
         self, method: str, path: str, body: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
-        """Call what lnd refuses only for reasons of its own: locked, starting."""
+        """Call once, and treat every refusal as temporary: raise SellerAway."""
         try:
             return await self.call(method, path, body)
         except NodeRefused as error:
             raise refusal(error) from error
 
     async def transactions(self, since: int) -> list[dict[str, Any]]:
-        """List the wallet's transactions: of blocks since then, and of none."""
-        told = await self.plainly(
+        """List the wallet's transactions: unconfirmed, and in blocks since then."""
+        response = await self.call_or_away(
             "GET", f"/v1/transactions?start_height={since}&end_height=-1"
         )
-        return list(told["transactions"])
+        return list(response["transactions"])
 
 
 def refusal(error: NodeRefused) -> SellerAway:
-    """Return the error for a refusal that says nothing about the call."""
+    """Return the error for a refusal that is not about the call itself."""
     return SellerAway(
         why=f"the seller refuses: {error.message}", retry_after_s=_RETRY_AFTER_S
     )
@@ -86,7 +86,7 @@ def check_ready(error: NodeRefused) -> None:
 
 
 def is_denied(error: NodeRefused) -> bool:
-    """Return whether our macaroon does not allow the call."""
+    """Return whether lnd refused because our macaroon lacks the permission."""
     return _DENIED in error.message
 
 

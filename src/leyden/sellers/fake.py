@@ -60,7 +60,7 @@ class FakeSeller:
 
     async def wallet(self) -> SellerWallet:
         """Return the seller's keys, coins and chain."""
-        self._answer()
+        self._check_reachable()
         locked = self._locked()
         return SellerWallet(
             pubkey=self.pubkey,
@@ -76,7 +76,7 @@ class FakeSeller:
 
     async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
         """Return whether the peer is connected; dial it if it is not."""
-        self._answer()
+        self._check_reachable()
         for address in addresses:
             if pubkey in self.online:
                 break
@@ -87,22 +87,22 @@ class FakeSeller:
 
     async def features(self, pubkey: str) -> frozenset[int] | None:
         """Return the feature bits of a connected peer."""
-        self._answer()
+        self._check_reachable()
         return self.peer_features if pubkey in self.online else None
 
     async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
         """Look for the channel by its memo, then for an opening by its coins."""
-        self._answer()
+        self._check_reachable()
         for channel in self.channels.values():
             if channel.wanted.order_id == order_id and channel.signed:
-                return channel.seen(self.height)
+                return channel.opening(self.height)
         if self._locked() & {coin.outpoint for coin in coins}:
             return Opening(state=OpeningState.UNDECIDED)
         return Opening(state=OpeningState.NONE)
 
     async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
         """Open a channel, unless its peer or its coins are in the way."""
-        self._answer()
+        self._check_reachable()
         if wanted.pubkey not in self.online:
             return OpeningRefused("the peer is not online", offline=True)
         free = set(self.coins) - self._locked()
@@ -123,12 +123,12 @@ class FakeSeller:
             raise SellerAway(why="the seller does not answer", retry_after_s=5)
         if self.publishes:
             self._publish(channel)
-        self._lose()
-        return channel.seen(self.height)
+        self._maybe_lose_answer()
+        return channel.opening(self.height)
 
     async def closed(self) -> list[ClosedChannel]:
         """List channels that are closed."""
-        self._answer()
+        self._check_reachable()
         return list(self.ended)
 
     async def spending(
@@ -136,7 +136,7 @@ class FakeSeller:
     ) -> list[WalletTransaction]:
         """List what spends these coins, and what spends the change of that."""
         del since
-        self._answer()
+        self._check_reachable()
         found: list[WalletTransaction] = []
         for channel in self.channels.values():
             if set(coins).isdisjoint(each.outpoint for each in channel.wanted.coins):
@@ -151,7 +151,7 @@ class FakeSeller:
 
     async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
         """Spend the change of a funding with that fee."""
-        self._answer()
+        self._check_reachable()
         if not self.bumpable:
             return BumpRefused("permission denied", forbidden=True)
         self.bumps.append((outpoint, fee))
@@ -166,17 +166,17 @@ class FakeSeller:
                     vbytes=CHILD_VBYTES,
                     spends=(outpoint,),
                 )
-        self._lose()
+        self._maybe_lose_answer()
         return None
 
     async def denied(self) -> list[str]:
-        """List what our macaroon may not do."""
-        self._answer()
+        """List the permissions that our macaroon lacks."""
+        self._check_reachable()
         return [] if self.bumpable else [BUMP]
 
     async def address(self) -> str:
         """Return an address of the wallet."""
-        self._answer()
+        self._check_reachable()
         return f"bcrt1p{'q' * 58}"
 
     async def close(self) -> None:
@@ -188,11 +188,11 @@ class FakeSeller:
             return "requested channel type not supported"
         return "" if self.accepts_zero_conf else "channel rejected"
 
-    def _answer(self) -> None:
+    def _check_reachable(self) -> None:
         if self.away:
             raise SellerAway(retry_after_s=5)
 
-    def _lose(self) -> None:
+    def _maybe_lose_answer(self) -> None:
         if self.answers_lost:
             self.answers_lost -= 1
             raise SellerAway(retry_after_s=5)
@@ -217,10 +217,10 @@ class FakeSeller:
 
     def fill(self, sats: Iterable[int]) -> None:
         """Add coins to the wallet."""
-        for each in sats:
-            txid = hashlib.sha256(f"coin {len(self.coins)} {each}".encode())
+        for amount in sats:
+            txid = hashlib.sha256(f"coin {len(self.coins)} {amount}".encode())
             outpoint = Outpoint(txid.hexdigest(), len(self.coins))
-            self.coins[outpoint] = Coin(sats=Sats(each), outpoint=outpoint)
+            self.coins[outpoint] = Coin(sats=Sats(amount), outpoint=outpoint)
 
     def thaw(self, *, refuses: bool) -> None:
         """Let frozen peers answer: sign, or be gone."""
@@ -246,7 +246,7 @@ class FakeSeller:
         self.channels[point].since = self.height
 
     def take_coin(self, point: str) -> None:
-        """Spend the coin of a funding otherwise, in the next block."""
+        """Spend the coin of a funding in another transaction, in the next block."""
         self.height += 1
         self.channels[point].rival = self.height
         self.channels[point].block = 0

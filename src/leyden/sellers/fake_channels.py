@@ -27,20 +27,20 @@ class OpenedChannel(Struct, kw_only=True):
 
     @property
     def fee(self) -> int:
-        """What its transaction pays to miners."""
+        """The fee that its transaction pays to miners."""
         return self.wanted.fee_sat_per_vb * FEE_VBYTES
 
     @property
     def change(self) -> Coin | None:
-        """What its transaction leaves to the wallet."""
+        """The change that its transaction pays to the wallet."""
         spent = sum(coin.sats for coin in self.wanted.coins)
         left = spent - self.wanted.capacity - self.fee
         if left <= 0:
             return None
         return Coin(sats=Sats(left), outpoint=Outpoint(self.point.partition(":")[0], 1))
 
-    def seen(self, height: int) -> Opening:
-        """Return the opening, as the seller tells of it."""
+    def opening(self, height: int) -> Opening:
+        """Return the opening, as the seller reports it."""
         state = OpeningState.UNPUBLISHED
         if self.published:
             state = OpeningState.PUBLISHED
@@ -49,7 +49,7 @@ class OpenedChannel(Struct, kw_only=True):
         )
 
     def mine(self, height: int, *, least: int) -> None:
-        """Have the next block take it if it pays so much for each vbyte."""
+        """Put it into the next block if it pays this much for each vbyte."""
         fee, size = self.fee, FEE_VBYTES
         if self.child:
             fee, size = fee + self.child.fee, size + self.child.vbytes
@@ -69,7 +69,7 @@ class OpenedChannel(Struct, kw_only=True):
         )
 
     def conflict(self, height: int, *, proven: bool) -> WalletTransaction:
-        """Return the transaction that spent its coin otherwise."""
+        """Return the other transaction that spent its coin."""
         return WalletTransaction(
             txid=hashlib.sha256(f"rival {self.point}".encode()).hexdigest(),
             confirmations=height - self.rival + 1,

@@ -66,10 +66,10 @@ class LndSeller:
     async def wallet(self) -> SellerWallet:
         """Return the seller's keys, coins and chain."""
         info, unspent, balance, fee = await asyncio.gather(
-            self._lnd.plainly("GET", "/v1/getinfo"),
-            self._lnd.plainly("GET", "/v1/utxos?min_confs=1&max_confs=2147483647"),
-            self._lnd.plainly("GET", "/v1/balance/blockchain"),
-            self._lnd.plainly("GET", f"/v2/wallet/estimatefee/{_SOON_BLOCKS}"),
+            self._lnd.call_or_away("GET", "/v1/getinfo"),
+            self._lnd.call_or_away("GET", "/v1/utxos?min_confs=1&max_confs=2147483647"),
+            self._lnd.call_or_away("GET", "/v1/balance/blockchain"),
+            self._lnd.call_or_away("GET", f"/v2/wallet/estimatefee/{_SOON_BLOCKS}"),
         )
         uris = [str(each) for each in info.get("uris", ())]
         least, rate = int(fee.get("min_relay_fee_sat_per_kw", 0)), fee["sat_per_kw"]
@@ -87,14 +87,14 @@ class LndSeller:
 
     async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
         """Return whether the peer is connected; dial it if it is not."""
-        told = await self._lnd.plainly("GET", "/v1/peers")
-        if any(each["pub_key"] == pubkey for each in told["peers"]):
+        response = await self._lnd.call_or_away("GET", "/v1/peers")
+        if any(each["pub_key"] == pubkey for each in response["peers"]):
             return True
         for address in addresses:
-            whom = {"pubkey": pubkey, "host": address}
-            wish = {"addr": whom, "timeout": str(_DIAL_S)}
+            peer = {"pubkey": pubkey, "host": address}
+            request = {"addr": peer, "timeout": str(_DIAL_S)}
             try:
-                await self._lnd.call("POST", "/v1/peers", wish)
+                await self._lnd.call("POST", "/v1/peers", request)
             except NodeRefused as error:
                 if "already connected" not in error.message:
                     continue
@@ -102,29 +102,33 @@ class LndSeller:
         return False
 
     async def features(self, pubkey: str) -> frozenset[int] | None:
-        """Return the feature bits of a connected peer; None while nobody knows them."""
-        told = await self._lnd.plainly("GET", "/v1/peers")
-        return features_of(pubkey, told["peers"])
+        """Return the feature bits of a connected peer; None while they are unknown."""
+        response = await self._lnd.call_or_away("GET", "/v1/peers")
+        return features_of(pubkey, response["peers"])
 
     async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
         """Look for the channel by its memo, then for an opening by its coins."""
         pending, opened, leases = await asyncio.gather(
-            self._lnd.plainly("GET", "/v1/channels/pending"),
-            self._lnd.plainly("GET", "/v1/channels"),
-            self._lnd.plainly("POST", "/v2/wallet/utxos/leases", {}),
+            self._lnd.call_or_away("GET", "/v1/channels/pending"),
+            self._lnd.call_or_away("GET", "/v1/channels"),
+            self._lnd.call_or_away("POST", "/v2/wallet/utxos/leases", {}),
         )
         for channel in opened["channels"]:
             if channel.get("memo") == order_id:
                 point = str(channel["channel_point"])
-                return await self._seen(point, confirmed=_is_confirmed(channel))
+                return await self._signed_opening(
+                    point, confirmed=_is_confirmed(channel)
+                )
         for each in pending["pending_open_channels"]:
             if each["channel"].get("memo") == order_id:
-                return await self._seen(str(each["channel"]["channel_point"]))
+                return await self._signed_opening(str(each["channel"]["channel_point"]))
         for kind in _CLOSING:  # opened, and on its way out
             for each in pending[kind]:
                 if each["channel"].get("memo") == order_id:
                     point = str(each["channel"]["channel_point"])
-                    return await self._seen(point, confirmed=kind == _CLOSED_IN_BLOCK)
+                    return await self._signed_opening(
+                        point, confirmed=kind == _CLOSED_IN_BLOCK
+                    )
         locked = {_outpoint(each["outpoint"]) for each in leases["locked_utxos"]}
         if any(coin.outpoint in locked for coin in coins):
             return Opening(state=OpeningState.UNDECIDED)
@@ -147,14 +151,14 @@ class LndSeller:
         }
         if wanted.zero_conf:
             body |= {"zero_conf": True, "scid_alias": True}
-        asked = self._lnd.stream("POST", "/v1/channels/stream", body)
+        stream = self._lnd.stream("POST", "/v1/channels/stream", body)
         try:
-            async with aclosing(asked) as updates:
+            async with aclosing(stream) as updates:
                 async for update in updates:
                     if (pending := update.get("chan_pending")) is not None:
                         txid = base64.b64decode(pending["txid"])[::-1].hex()
                         index = int(pending.get("output_index", 0))
-                        return await self._seen(f"{txid}:{index}")
+                        return await self._signed_opening(f"{txid}:{index}")
         except NodeRefused as error:
             check_ready(error)
             return OpeningRefused(
@@ -164,26 +168,32 @@ class LndSeller:
 
     async def closed(self) -> list[ClosedChannel]:
         """List channels that are closed, or being closed."""
-        told, pending = await asyncio.gather(
-            self._lnd.plainly("GET", "/v1/channels/closed"),
-            self._lnd.plainly("GET", "/v1/channels/pending"),
+        response, pending = await asyncio.gather(
+            self._lnd.call_or_away("GET", "/v1/channels/closed"),
+            self._lnd.call_or_away("GET", "/v1/channels/pending"),
         )
-        found = [
+        channels = [
             ClosedChannel(
-                point=str(each["channel_point"]),
-                by_seller=each.get("close_initiator") == "INITIATOR_LOCAL",
-                height=int(each["close_height"]),
+                point=str(channel["channel_point"]),
+                by_seller=channel.get("close_initiator") == "INITIATOR_LOCAL",
+                height=int(channel["close_height"]),
             )
-            for each in told["channels"]
-            if each["close_type"] not in {"FUNDING_CANCELED", "ABANDONED"}
+            for channel in response["channels"]
+            if channel["close_type"] not in {"FUNDING_CANCELED", "ABANDONED"}
         ]
         for kind in _CLOSING:
-            for each in pending[kind]:
-                point = str(each["channel"]["channel_point"])
-                by = each["channel"].get("commitment_type") and each.get("commitments")
-                mine = by and each["closing_txid"] == by.get("local_txid")
-                found.append(ClosedChannel(point=point, by_seller=bool(mine), height=0))
-        return found
+            for channel in pending[kind]:
+                point = str(channel["channel"]["channel_point"])
+                commitments = channel["channel"].get("commitment_type") and channel.get(
+                    "commitments"
+                )
+                is_ours = commitments and channel["closing_txid"] == commitments.get(
+                    "local_txid"
+                )
+                channels.append(
+                    ClosedChannel(point=point, by_seller=bool(is_ours), height=0)
+                )
+        return channels
 
     async def spending(
         self, coins: Collection[Outpoint], *, since: int
@@ -192,29 +202,35 @@ class LndSeller:
         return await self._fundings.spending(coins, since=since)
 
     async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
-        """Have the output spent with exactly that fee."""
+        """Spend the output with exactly that fee."""
         return await self._fundings.bump(outpoint, fee)
 
     async def denied(self) -> list[str]:
-        """List what our macaroon may not do, of what fundings need."""
+        """List the permissions for fundings that our macaroon lacks."""
         return await self._fundings.denied()
 
     async def address(self) -> str:
         """Return a new address of the wallet."""
-        told = await self._lnd.plainly("GET", "/v1/newaddress?type=TAPROOT_PUBKEY")
-        return str(told["address"])
+        response = await self._lnd.call_or_away(
+            "GET", "/v1/newaddress?type=TAPROOT_PUBKEY"
+        )
+        return str(response["address"])
 
     async def close(self) -> None:
-        """Release the connections to the seller."""
+        """Close the connections to the seller."""
         await self._lnd.close()
 
-    async def _seen(self, channel_point: str, *, confirmed: bool = False) -> Opening:
-        """Return an opening that both have signed: published, or nowhere."""
-        info = await self._lnd.plainly("GET", "/v1/getinfo")
+    async def _signed_opening(
+        self, channel_point: str, *, confirmed: bool = False
+    ) -> Opening:
+        """Return a signed opening, and whether its transaction is published."""
+        info = await self._lnd.call_or_away("GET", "/v1/getinfo")
         height = int(info["block_height"])
-        told = await self._lnd.transactions(max(0, height - _WINDOW))
+        transactions = await self._lnd.transactions(max(0, height - _WINDOW))
         txid = channel_point.partition(":")[0]
-        fees = [int(each["total_fees"]) for each in told if each["tx_hash"] == txid]
+        fees = [
+            int(each["total_fees"]) for each in transactions if each["tx_hash"] == txid
+        ]
         published = confirmed or bool(fees)
         return Opening(
             state=OpeningState.PUBLISHED if published else OpeningState.UNPUBLISHED,
@@ -234,11 +250,11 @@ def _is_confirmed(channel: dict[str, Any]) -> bool:
     )
 
 
-def _coin(told: dict[str, Any]) -> Coin:
+def _coin(utxo: dict[str, Any]) -> Coin:
     return Coin(
-        sats=Sats(int(told["amount_sat"])), outpoint=_outpoint(told["outpoint"])
+        sats=Sats(int(utxo["amount_sat"])), outpoint=_outpoint(utxo["outpoint"])
     )
 
 
-def _outpoint(told: dict[str, Any]) -> Outpoint:
-    return Outpoint(str(told["txid_str"]), int(told.get("output_index", 0)))
+def _outpoint(outpoint: dict[str, Any]) -> Outpoint:
+    return Outpoint(str(outpoint["txid_str"]), int(outpoint.get("output_index", 0)))

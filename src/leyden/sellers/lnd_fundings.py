@@ -1,6 +1,6 @@
 """Funding transactions of a seller that is an lnd: watched, and bumped.
 
-The wallet tells of its transactions, and the chain whether a block really has them.
+The wallet lists its transactions; the chain confirms that a block really has them.
 """
 
 from collections.abc import Collection
@@ -40,37 +40,45 @@ class LndFundings:
     ) -> list[WalletTransaction]:
         """List what spends these coins, and what spends the change of that.
 
-        A confirmation counts if the chain has it; is the macaroon too old to ask for
-        that, then it is counted, and not proven.
+        A confirmation counts if the chain has that block. If the macaroon is too old
+        to ask for blocks, the confirmation counts, but not as proven.
         """
         spent, ours = set(coins), set[Outpoint]()
         found: list[tuple[WalletTransaction, Confirmation]] = []
-        others: list[WalletTransaction] = []
-        for told in await self._lnd.transactions(since):
-            each, confirmation = _transaction(told)
-            if spent.isdisjoint(each.spends):
-                others.append(each)
+        unrelated: list[WalletTransaction] = []
+        for listed in await self._lnd.transactions(since):
+            transaction, confirmation = _transaction(listed)
+            if spent.isdisjoint(transaction.spends):
+                unrelated.append(transaction)
             else:
-                found.append((each, confirmation))
-                ours.update(coin.outpoint for coin in each.ours)
-        named = {confirmation for each, confirmation in found if each.confirmations}
+                found.append((transaction, confirmation))
+                ours.update(coin.outpoint for coin in transaction.ours)
+        claimed = {
+            confirmation
+            for transaction, confirmation in found
+            if transaction.confirmations
+        }
         try:
-            there = await self._chain.having(named)
+            confirmed = await self._chain.having(claimed)
         except NodeRefused as error:
             if not is_denied(error):
                 raise refusal(error) from error
-            proven = [each for each, _ in found]
+            proven = [transaction for transaction, _ in found]
         else:
             proven = [
-                replace(each, proven=True)
-                if confirmation in there
-                else replace(each, confirmations=0)
-                for each, confirmation in found
+                replace(transaction, proven=True)
+                if confirmation in confirmed
+                else replace(transaction, confirmations=0)
+                for transaction, confirmation in found
             ]
-        return proven + [each for each in others if not ours.isdisjoint(each.spends)]
+        return proven + [
+            transaction
+            for transaction in unrelated
+            if not ours.isdisjoint(transaction.spends)
+        ]
 
     async def bump(self, outpoint: Outpoint, fee: Sats) -> BumpRefused | None:
-        """Have lnd's sweeper spend the output, with exactly that fee.
+        """Spend the output by lnd's sweeper, with exactly that fee.
 
         One block before its deadline the sweeper pays its whole budget at once; without
         a budget it would go on until half of the coin is gone to miners.
@@ -89,7 +97,7 @@ class LndFundings:
         return None
 
     async def denied(self) -> list[str]:
-        """Try to bump nothing, and ask for blocks: permissions come first."""
+        """Make invalid calls and list those denied: lnd checks permissions first."""
         found = []
         if await self._is_denied("POST", _BUMP, {}):
             found.append(BUMP)
@@ -110,24 +118,26 @@ class LndFundings:
         return False
 
 
-def _transaction(told: dict[str, Any]) -> tuple[WalletTransaction, Confirmation]:
-    """Return a transaction, and the block that the wallet says has it."""
-    txid = str(told["tx_hash"])
-    found = WalletTransaction(
+def _transaction(listed: dict[str, Any]) -> tuple[WalletTransaction, Confirmation]:
+    """Return a transaction, and the block that has it according to the wallet."""
+    txid = str(listed["tx_hash"])
+    transaction = WalletTransaction(
         txid=txid,
-        confirmations=max(0, int(told["num_confirmations"])),
-        fee=Sats(int(told["total_fees"])),
-        vbytes=virtual_size(bytes.fromhex(told["raw_tx_hex"])),
+        confirmations=max(0, int(listed["num_confirmations"])),
+        fee=Sats(int(listed["total_fees"])),
+        vbytes=virtual_size(bytes.fromhex(listed["raw_tx_hex"])),
         spends=tuple(
-            Outpoint.parse(each["outpoint"]) for each in told["previous_outpoints"]
+            Outpoint.parse(each["outpoint"]) for each in listed["previous_outpoints"]
         ),
         ours=tuple(
             Coin(
                 sats=Sats(int(each["amount"])),
                 outpoint=Outpoint(txid, int(each.get("output_index", 0))),
             )
-            for each in told["output_details"]
+            for each in listed["output_details"]
             if each["is_our_address"]
         ),
     )
-    return found, Confirmation(txid, int(told["block_height"]), str(told["block_hash"]))
+    return transaction, Confirmation(
+        txid, int(listed["block_height"]), str(listed["block_hash"])
+    )

@@ -1,7 +1,7 @@
-"""Messages of the seller's peers: what LSPS is spoken in over BOLT 8.
+"""Messages of the seller's peers, which carry LSPS over BOLT 8.
 
-lnd hands each message to everybody who listens, and to nobody later: what comes while
-nobody listens is lost, and whoever sent it asks again.
+lnd passes each message to all current subscribers, and keeps none: a message that
+arrives while nobody listens is lost, and its sender asks again.
 """
 
 import base64
@@ -32,7 +32,7 @@ class Messages(Protocol):
     """Messages of LSPS from and to the seller's peers."""
 
     def listen(self) -> AsyncGenerator[Message, None]:
-        """Yield messages as they come; raise SellerAway when nothing can come."""
+        """Yield messages as they arrive; raise SellerAway when none can arrive."""
         ...
 
     async def send(self, peer: str, data: bytes) -> bool:
@@ -40,7 +40,7 @@ class Messages(Protocol):
         ...
 
     async def close(self) -> None:
-        """Release the connections."""
+        """Close the connections."""
         ...
 
 
@@ -52,16 +52,16 @@ class LndMessages:
 
     async def listen(self) -> AsyncGenerator[Message, None]:
         """Yield messages of LSPS, and no others."""
-        told = self._lnd.stream("GET", "/v1/custommessage/subscribe")
+        stream = self._lnd.stream("GET", "/v1/custommessage/subscribe")
         try:
-            async with aclosing(told) as messages:
-                async for each in messages:
-                    if int(each["type"]) != LSPS:
+            async with aclosing(stream) as messages:
+                async for message in messages:
+                    if int(message["type"]) != LSPS:
                         continue
                     try:
                         yield Message(
-                            base64.b64decode(each["peer"]).hex(),
-                            base64.b64decode(each.get("data", "")),
+                            base64.b64decode(message["peer"]).hex(),
+                            base64.b64decode(message.get("data", "")),
                         )
                     except binascii.Error:
                         continue
