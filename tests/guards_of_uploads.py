@@ -110,8 +110,8 @@ GUARDS = (
     Guard(
         "a helper is not told our environment",
         "helpers/pool.py",
-        "told = {name: os.environ[name] for name in _HARMLESS if name in os.environ}",
-        "told = dict(os.environ)",
+        "{name: os.environ[name] for name in _HARMLESS if name in os.environ}",
+        "dict(os.environ)",
         "tests/helpers/test_helpers.py",
         "secrets",
     ),

@@ -1,4 +1,4 @@
-"""Connections of aiohttp, for all who stop before a server has told everything."""
+"""A connector for aiohttp that drops connections of calls not read to the end."""
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
@@ -6,10 +6,10 @@ from aiohttp.client_reqrep import ConnectionKey
 
 
 class Connector(aiohttp.TCPConnector):
-    """Closes the connection of a call that is cancelled or not read to its end.
+    """A connector that closes the connection of a call not read to its end.
 
-    Left to aiohttp it would be open until the server has said goodbye as well, for up
-    to 30 s and beyond the end of the session, which knows of it no more. Its setting
+    aiohttp alone keeps it open until the server closes it as well, for up to 30 s and
+    beyond the end of the session, which no longer knows it. Its setting
     for this, `enable_cleanup_closed`, waits for 2 s, and does nothing on a Python from
     3.12.8 on.
     """

@@ -1,4 +1,4 @@
-"""Helpers: processes that compute for us, so that our event loop need not wait.
+"""Helpers: processes that compute for us, so that our event loop never blocks.
 
 Python runs one thread at a time: what a thread computes is taken from the event loop
 of its process. A helper is a process of its own, started when it is first needed. It

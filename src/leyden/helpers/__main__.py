@@ -1,4 +1,4 @@
-"""A helper: computes what it is sent, until there is nobody to send anything."""
+"""A helper: runs the calls that it receives, until the connection is closed."""
 
 import contextlib
 import pickle
@@ -16,7 +16,7 @@ _MOST_BYTES = 512 * 1024 * 1024  # of addresses; 60 MiB are taken by itself
 
 
 def main(most_cpu_s: float) -> None:
-    """Answer calls; a call that takes more CPU time than allowed ends this process."""
+    """Serve calls; one that takes more CPU time than allowed ends this process."""
     resource.setrlimit(resource.RLIMIT_AS, (_MOST_BYTES, _MOST_BYTES))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     # Its default is to end the process, even in the middle of a C function.
@@ -32,7 +32,7 @@ def main(most_cpu_s: float) -> None:
 
 
 def _answer(work: Any) -> bytes:
-    """Return the result, what was raised, and the CPU time it took."""
+    """Return the result or the exception, and the CPU time it took."""
     began_s = time.process_time()
     value = error = None
     try:

@@ -1,4 +1,4 @@
-"""What goes between us and a helper: bytes, and how many there are of them."""
+"""The frames between us and a helper: a length, and so many bytes."""
 
 import socket
 import struct

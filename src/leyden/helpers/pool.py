@@ -1,4 +1,4 @@
-"""Our side of helpers: as many as there are threads that wait for one."""
+"""The pool of helpers: as many as there are threads that wait for one."""
 
 import atexit
 import logging
@@ -32,7 +32,7 @@ _AWAY: Final = "what you sent could not be read; try again in a moment"
 
 
 class Outcome(Struct, frozen=True):
-    """What a call came to, and the CPU time that it took."""
+    """The result of a call, and the CPU time that it took."""
 
     value: Any
     error: BaseException | None
@@ -92,7 +92,7 @@ class Helpers:
         return _Helper(most_cpu_s=self._most_cpu_s, most_s=self._most_s)
 
     def close(self) -> None:
-        """End those that are idle; others can be started after it."""
+        """Stop idle helpers; new ones can be started afterwards."""
         while helper := self._kept():
             helper.end()
 
@@ -146,6 +146,6 @@ class _Helper:
 
 
 def _environment() -> dict[str, str]:
-    """Return what a helper gets of our environment; the rest may hold secrets."""
-    told = {name: os.environ[name] for name in _HARMLESS if name in os.environ}
-    return {**told, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    """Return the harmless part of our environment; the rest may hold secrets."""
+    environment = {name: os.environ[name] for name in _HARMLESS if name in os.environ}
+    return {**environment, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

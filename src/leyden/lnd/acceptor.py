@@ -30,11 +30,11 @@ async def accept_from(
         async for message in socket:
             if message.type is not aiohttp.WSMsgType.TEXT:
                 break
-            told = json.loads(message.data)
-            if "result" not in told:
-                why = (told.get("error") or {}).get("message", "no reason")
+            request = json.loads(message.data)
+            if "result" not in request:
+                why = (request.get("error") or {}).get("message", "no reason")
                 raise NodeRefused(f"the node accepts no channels for you: {why}")
-            await socket.send_json(answer(told["result"], peer))
+            await socket.send_json(answer(request["result"], peer))
     raise NodeAway("the node has ended the call in which it asks about channels")
 
 

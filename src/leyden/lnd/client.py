@@ -1,11 +1,11 @@
-"""lnd's REST, for whoever holds a macaroon: an owner's commands, the treasury's keeper.
+"""A client for the REST API of an lnd, for callers that have a macaroon.
 
-    async with opened(address, trusting(authority)) as lnd:
+    async with connect(address, trusting(authority)) as lnd:
         info = await lnd.call("GET", "/v1/getinfo", macaroon=macaroon)
         async for invoice in lnd.stream("GET", "/v1/invoices/subscribe", ...):
 
-A node is called by its name, which its certificate shows, at an address that is given:
-names are never looked up, so a resolver cannot send anybody elsewhere.
+The caller gives both address and name of a node. The name is verified in the node's
+certificate and never looked up, so a resolver cannot redirect the connection.
 """
 
 import ssl
@@ -54,7 +54,7 @@ class Lnd:
         query: Mapping[str, str] | None = None,
         timeout_s: float = CALL_S,
     ) -> dict[str, Any]:
-        """Call once; raise when nobody answers, or with lnd's own reason."""
+        """Call once; raise if lnd does not answer, or with its reason if it refuses."""
         timeout = aiohttp.ClientTimeout(total=timeout_s, connect=self._connect_s)
         async with self._answer(
             method, path, body, macaroon=macaroon, query=query, within=timeout
@@ -70,7 +70,7 @@ class Lnd:
         macaroon: str = "",
         query: Mapping[str, str] | None = None,
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield what lnd tells, one by one, until it ends or is away."""
+        """Yield the messages of a stream until it ends; raise if it breaks off."""
         timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_s)
         async with self._answer(
             method, path, body, macaroon=macaroon, query=query, within=timeout
@@ -84,7 +84,7 @@ class Lnd:
     async def socket(
         self, path: str, *, macaroon: str = ""
     ) -> AsyncIterator[aiohttp.ClientWebSocketResponse]:
-        """Open a call in which both sides go on talking, for the block."""
+        """Open a bidirectional stream (a WebSocket) for the block."""
         try:
             async with self._session.ws_connect(
                 f"{self._base}{path}?method=POST",
@@ -130,7 +130,7 @@ class Lnd:
 
 
 def session() -> aiohttp.ClientSession:
-    """Open what connections are kept in, one for each stream and no fewer."""
+    """Create a session without a limit on connections: each stream needs one."""
     return aiohttp.ClientSession(
         connector=Connector(limit=0),
         read_bufsize=_LONGEST_LINE,

@@ -61,7 +61,7 @@ def read(content: bytes) -> Lines:
 
 
 def verify(content: bytes, lines: Lines, *, repeatable: Collection[str]) -> None:
-    """Check that lnd will read these options, each once, and nothing more."""
+    """Raise unless lnd will read exactly these options, each once."""
     found = read(content)
     if found != lines:
         raise Malformed("lnd.conf: would be read as something else than was meant")

@@ -1,4 +1,4 @@
-"""Calls to an lnd by the files that let one in: the treasury, a private chain's own."""
+"""A client for an lnd whose certificate and macaroon are files, as of the treasury."""
 
 import asyncio
 import importlib
@@ -20,20 +20,22 @@ if TYPE_CHECKING:
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """How an lnd is reached; the files are read when they are needed."""
+    """The address and credentials of an lnd; the files are read at each use."""
 
     host: str
     port: int
     certificate: Path
     macaroon: Path
-    is_new: bool = False  # it may have made no macaroon yet, and /v1/state needs none
+    is_new: bool = (
+        False  # it may not have created a macaroon yet, and /v1/state needs none
+    )
 
 
 class Connection:
-    """Calls an lnd; it need not be there yet, nor stay as it is.
+    """A client for an lnd that may start, or change its certificate, later.
 
-    When it does not answer, its certificate is read anew for the next call: it may
-    have been renewed, or be there only now. Its macaroon is read for each call.
+    When lnd does not answer, its certificate is read again for the next call: it may
+    have been renewed, or created since. The macaroon is read for each call.
     """
 
     def __init__(
@@ -53,7 +55,7 @@ class Connection:
         *,
         timeout_s: float = CALL_S,
     ) -> dict[str, Any]:
-        """Call once; raise when nobody answers, or with lnd's own reason."""
+        """Call once; raise if lnd does not answer, or with its reason if it refuses."""
         lnd, macaroon = await self._connected()
         try:
             return await lnd.call(
@@ -66,13 +68,13 @@ class Connection:
     async def stream(
         self, method: str, path: str, body: Mapping[str, object] | None = None
     ) -> AsyncGenerator[dict[str, Any], None]:
-        """Yield what it tells until it ends; raise when it breaks off."""
+        """Yield the messages of a stream until it ends; raise if it breaks off."""
         lnd, macaroon = await self._connected()
         try:
             stream = lnd.stream(method, path, body, macaroon=macaroon)
-            async with aclosing(stream):  # before whoever leaves goes on
-                async for told in stream:
-                    yield told
+            async with aclosing(stream):  # closed before the caller continues
+                async for message in stream:
+                    yield message
         except Away:
             self._lnd = None
             raise
@@ -104,7 +106,7 @@ class Connection:
             raise
 
     async def _connect(self) -> "Lnd":
-        # At the first call and in a thread: it is a tenth of a second to import.
+        # At the first call and in a thread: the import takes a tenth of a second.
         client = await asyncio.to_thread(importlib.import_module, "leyden.lnd.client")
         access = self._access
         tls = await asyncio.to_thread(

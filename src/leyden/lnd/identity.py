@@ -34,7 +34,7 @@ _OWN: Final = b"source"
 
 
 class _NoFile(Exception):
-    """The file is no database, or is being written."""
+    """The file is not a database, or is being written."""
 
 
 def read(channel_db: Path) -> str:
@@ -76,7 +76,7 @@ class _Database:
         return self._find(page, key)
 
     def _meta(self, number: int) -> tuple[int, int] | None:
-        """Return the transaction and the root that a meta page tells of."""
+        """Return the transaction id and the root page in a meta page."""
         raw = os.pread(self._file, _META.size, number * self._size + _HEADER.size)
         if len(raw) < _META.size:
             return None

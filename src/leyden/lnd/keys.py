@@ -1,7 +1,7 @@
-"""What lnd is told of a node's settings.
+"""lnd's options that follow from a node's settings.
 
-Each key knows the versions of lnd that have it; what a version lacks is not written,
-because lnd does not start with an option it does not know.
+Each key knows the versions of lnd that have it. An option that a version lacks is not
+written, because lnd does not start with an option it does not know.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -23,7 +23,7 @@ class Key(Struct, frozen=True):
 
     name: str
     since: Version | None = None  # the first that has it
-    until: Version | None = None  # the first that has it no more
+    until: Version | None = None  # the first that lacks it again
 
     @classmethod
     def of(cls, setting: Setting) -> "Key":
@@ -51,8 +51,8 @@ def lines(
     """List the options that this version of lnd gets for these settings."""
     for name, setting in table.items():
         key = Key.of(setting)
-        if _is_told(setting, settings) and key.known_to(version):
-            value = _written(setting, getattr(settings, name), home)
+        if _is_passed_on(setting, settings) and key.known_to(version):
+            value = _format(setting, getattr(settings, name), home)
             if value:
                 yield key.name, value
 
@@ -62,7 +62,7 @@ def files(settings: NodeSettings) -> dict[str, bytes]:
     return {
         setting.file: _CONTENT[setting.kind](getattr(settings, name), field=name)
         for name, setting in TABLE.items()
-        if setting.file and _is_told(setting, settings)
+        if setting.file and _is_passed_on(setting, settings)
     }
 
 
@@ -72,13 +72,13 @@ _CONTENT: Final[Mapping[Kind, Callable[..., bytes]]] = {
 }
 
 
-def _is_told(setting: Setting, settings: NodeSettings) -> bool:
+def _is_passed_on(setting: Setting, settings: NodeSettings) -> bool:
     if not setting.lnd:
         return False
     return not setting.needs or bool(getattr(settings, setting.needs))
 
 
-def _written(setting: Setting, value: object, home: Path) -> str:
+def _format(setting: Setting, value: object, home: Path) -> str:
     if setting.kind is Kind.SWITCH:
         return "true" if value else "false"
     if setting.file:

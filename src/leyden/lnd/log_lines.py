@@ -26,7 +26,7 @@ class Level(IntEnum):
 
 
 class LogLine(Struct, frozen=True):
-    """A line, and how grave it is."""
+    """A line and its level."""
 
     level: Level
     text: str

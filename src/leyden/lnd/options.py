@@ -1,4 +1,4 @@
-"""The platform's options for a node, in lnd's words."""
+"""lnd's options for a node that the platform decides."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -70,7 +70,7 @@ class Options(Struct, frozen=True, kw_only=True):
 
 
 def check_origins(origins: Iterable[str]) -> None:
-    """Raise for texts that no browser would send as an origin."""
+    """Raise SetupError for a text that no browser would send as an origin."""
     if not all(map(_ORIGIN.fullmatch, origins)):
         raise SetupError("an origin of pages looks like https://dashboard.example")
 

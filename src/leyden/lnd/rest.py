@@ -1,7 +1,7 @@
-"""lnd's REST, whoever carries it: what a call says, and what an answer means.
+"""lnd's REST API without I/O: headers of requests, and parsing of responses.
 
-`client.py` carries it for programs that use asyncio, `leyden.client.lnd` for those that
-block; poold speaks it, too. Light to import, for the library is.
+`client.py` does the I/O with asyncio, `leyden.client.lnd` with blocking calls; poold
+speaks the same protocol. Light to import, because the library is.
 """
 
 import json
@@ -11,18 +11,18 @@ from typing import Any, Final
 from leyden.errors import LeydenError, NodeAway, NodeRefused
 from leyden.values import Struct
 
-CALL_S: Final = 30.0  # for one call; lnd opens a wallet in longer
-CONNECT_S: Final = 10.0  # of it, until there is a connection
-_SHORTEST_ERROR: Final = 400
-_UNKNOWN: Final = 2  # gRPC's, where no code is told
+CALL_S: Final = 30.0  # for one call; opening a wallet takes lnd longer
+CONNECT_S: Final = 10.0  # of that, for connecting
+_LOWEST_ERROR: Final = 400
+_UNKNOWN: Final = 2  # gRPC's code, for responses without one
 _RETRY_AFTER_S: Final = 5
 
 
 class Errors(Struct, frozen=True):
-    """What is raised, by whom is called.
+    """The errors to raise, which depend on whose lnd is called.
 
-    `away` is given why: a verb and what belongs to it. `refused` is given lnd's own
-    reason, and the number of its kind (gRPC's codes).
+    `away` gets the reason as a verb phrase ("does not answer"). `refused` gets lnd's
+    own reason, and its gRPC status code.
     """
 
     away: Callable[[str], LeydenError]
@@ -30,7 +30,7 @@ class Errors(Struct, frozen=True):
 
 
 def refused(reason: str, code: int) -> NodeRefused:
-    """Return a refusal as lnd told of it."""
+    """Return the error for a refusal, with lnd's reason."""
     return NodeRefused(reason, code=code)
 
 
@@ -42,40 +42,40 @@ NODE: Final = Errors(_away, refused)
 
 
 def headers(macaroon: str) -> dict[str, str]:
-    """Return what lets a call in: a macaroon in hex, or nothing."""
+    """Return the headers that authenticate a call by a macaroon in hex, if any."""
     return {"Grpc-Metadata-macaroon": macaroon} if macaroon else {}
 
 
 def read(status: int, content: bytes, errors: Errors) -> dict[str, Any]:
-    """Return an answer; raise what it means, if that is not what was asked for."""
-    told = _read(content, errors)
-    if status >= _SHORTEST_ERROR:
-        raise _refusal(told, errors)
-    return told
+    """Parse a response; raise the error if it is one."""
+    body = _read(content, errors)
+    if status >= _LOWEST_ERROR:
+        raise _refusal(body, errors)
+    return body
 
 
 def read_line(content: bytes, errors: Errors) -> dict[str, Any]:
-    """Return what one line of a stream tells."""
-    told = _read(content, errors)
-    if "error" in told:
-        raise _refusal(told, errors)
-    found: dict[str, Any] = told["result"]
-    return found
+    """Parse one line of a stream; raise the error if it is one."""
+    body = _read(content, errors)
+    if "error" in body:
+        raise _refusal(body, errors)
+    result: dict[str, Any] = body["result"]
+    return result
 
 
 def _read(content: bytes, errors: Errors) -> dict[str, Any]:
     try:
-        told = json.loads(content)
+        body = json.loads(content)
     except ValueError:
-        told = None
-    if not isinstance(told, dict):
+        body = None
+    if not isinstance(body, dict):
         raise errors.away("answers something else than JSON")
-    return told
+    return body
 
 
-def _refusal(told: Mapping[str, Any], errors: Errors) -> LeydenError:
-    inner = told.get("error")
-    if isinstance(inner, Mapping):  # as streams tell of it
-        told = inner
-    code = told.get("code", told.get("grpc_code", _UNKNOWN))
-    return errors.refused(str(told.get("message", "")), int(code))
+def _refusal(body: Mapping[str, Any], errors: Errors) -> LeydenError:
+    inner = body.get("error")
+    if isinstance(inner, Mapping):  # the form that streams use
+        body = inner
+    code = body.get("code", body.get("grpc_code", _UNKNOWN))
+    return errors.refused(str(body.get("message", "")), int(code))

@@ -1,4 +1,4 @@
-"""Each lnd's state from its state stream: one connection, no polling.
+"""Watches of lnd's state through its state stream: one connection, no polling.
 
 lnd answers `GET /v1/state/subscribe` without a macaroon, from about 50 ms
 after its exec on, with one line of JSON for each new state, and never ends

@@ -22,12 +22,12 @@ from leyden.lnd.rotated import UNREADABLE, Part, Rotated, newest, rotated, unrea
 from leyden.values import Struct, replace
 
 MOST_BYTES: Final = 1 << 20  # read in passing, and in one piece
-MOST_BEHIND: Final = 16 << 20  # read of what went on without us
+MOST_BEHIND: Final = 16 << 20  # the most to read of what was written while we were away
 _BEFORE: Final = 1 << 16  # where the height is looked for in an old log
-_MOST_TOLD: Final = 100  # one is told; a flood of them takes no memory
+_MOST_COMPLAINTS: Final = 100  # only one is announced; a flood of them takes no memory
 _HEAD: Final = 32
 _INODE: Final = (1 << 63) - 1  # as databases count; some file systems use one bit more
-_TRIES: Final = 3  # each is in vain when the log is rotated that very moment
+_TRIES: Final = 3  # each fails if the log is rotated at that moment
 
 
 class Place(Struct, frozen=True):
@@ -40,36 +40,36 @@ class Place(Struct, frozen=True):
 
 
 BEGINNING: Final = Place()  # before the first line of all
-END: Final = Place(offset=-1)  # after the last, whichever that is when it is looked for
+END: Final = Place(offset=-1)  # after the last line at the time of the read
 
 
-class News(Struct, frozen=True, kw_only=True):
+class NewLines(Struct, frozen=True, kw_only=True):
     """The new lines of a log, and the new read position."""
 
     place: Place
     complaints: tuple[str, ...] = ()
-    height: int = 0  # of the last block it told of; 0 is not known
-    behind: bool = False  # nothing is read: it takes `catch_up`
+    height: int = 0  # of the last block it mentions; 0 if unknown
+    behind: bool = False  # nothing was read: call `catch_up`
     complete: bool = True  # whether each line was read
 
 
-def look(path: str, place: Place) -> News | None:
+def look(path: str, place: Place) -> NewLines | None:
     """Read new lines quickly; return None if there are none."""
     try:
-        there = os.stat(path)  # noqa: PTH116  half the cost of Path.stat
+        stat = os.stat(path)  # noqa: PTH116  half the cost of Path.stat
     except OSError:
         return None  # lnd has not started yet, or is between two files
-    same = there.st_ino & _INODE == place.inode
-    if same and there.st_size == place.offset:
+    same = stat.st_ino & _INODE == place.inode
+    if same and stat.st_size == place.offset:
         return None
     if place.offset < 0:
         return _from_the_end(path)
-    if same and 0 < there.st_size - place.offset <= MOST_BYTES:
+    if same and 0 < stat.st_size - place.offset <= MOST_BYTES:
         return _read_on(path, place)
-    return News(place=place, behind=True)
+    return NewLines(place=place, behind=True)
 
 
-def catch_up(path: str, place: Place) -> News:
+def catch_up(path: str, place: Place) -> NewLines:
     """Read new lines, including those in files rotated meanwhile.
 
     1. List the old files, and open the log: if rotated in between, start over.
@@ -85,7 +85,7 @@ def catch_up(path: str, place: Place) -> News:
                     return _caught_up(log, old, place)
         except OSError:
             break  # it is between two files: the next look finds it
-    return News(place=place)
+    return NewLines(place=place)
 
 
 def height_at_the_end(path: str) -> int:
@@ -98,39 +98,39 @@ def height_at_the_end(path: str) -> int:
         return 0
 
 
-def _from_the_end(path: str) -> News | None:
+def _from_the_end(path: str) -> NewLines | None:
     old = newest(rotated(path))
     try:
         with open(path, "rb") as log:  # noqa: PTH123  as above
-            return _Heard().news(log, os.fstat(log.fileno()).st_size, old)
+            return _Findings().result(log, os.fstat(log.fileno()).st_size, old)
     except OSError:
         return None
 
 
-def _read_on(path: str, place: Place) -> News:
-    heard = _Heard()
+def _read_on(path: str, place: Place) -> NewLines:
+    findings = _Findings()
     try:
         with open(path, "rb") as log:  # noqa: PTH123  as above
-            if not _is_in(log, place):
-                return News(place=place, behind=True)
-            end = heard.read(log, place.offset, place.offset + MOST_BYTES)
-            return heard.news(log, end, place.rotated)
+            if not _is_file_of(log, place):
+                return NewLines(place=place, behind=True)
+            end = findings.read(log, place.offset, place.offset + MOST_BYTES)
+            return findings.result(log, end, place.rotated)
     except OSError:
-        return News(place=place)
+        return NewLines(place=place)
 
 
-def _is_in(log: BufferedIOBase, place: Place) -> bool:
+def _is_file_of(log: BufferedIOBase, place: Place) -> bool:
     """Return whether this is the file of the place."""
-    there = os.fstat(log.fileno())
+    stat = os.fstat(log.fileno())
     return (
-        there.st_ino & _INODE == place.inode
-        and there.st_size >= place.offset
+        stat.st_ino & _INODE == place.inode
+        and stat.st_size >= place.offset
         and os.pread(log.fileno(), len(place.head), 0) == place.head
     )
 
 
-class _Heard:
-    """The findings in the lines read."""
+class _Findings:
+    """The relevant lines among those read so far."""
 
     def __init__(self) -> None:
         self.complaints: list[str] = []
@@ -153,16 +153,16 @@ class _Heard:
             content = left + more
             end = content.rfind(b"\n") + 1
             if end == 0 and len(content) >= MOST_BYTES:
-                end = len(content)  # a line that long is none of ours
+                end = len(content)  # no line that we look for is that long
             self._take(content[:end])
             left = content[end:]
         return at - len(left)
 
-    def news(self, log: BufferedIOBase, offset: int, rotated: int) -> News:
+    def result(self, log: BufferedIOBase, offset: int, rotated: int) -> NewLines:
         """Return the findings, with the new position in the log."""
         inode = os.fstat(log.fileno()).st_ino & _INODE
         head = os.pread(log.fileno(), _HEAD, 0)[:offset]
-        return News(
+        return NewLines(
             place=Place(inode, offset, head, rotated),
             complaints=tuple(self.complaints),
             height=self.height,
@@ -170,15 +170,17 @@ class _Heard:
 
     def _take(self, content: bytes) -> None:
         self.height = last_height(content) or self.height
-        self.complaints += out_of_order(content)[: _MOST_TOLD - len(self.complaints)]
+        self.complaints += out_of_order(content)[
+            : _MOST_COMPLAINTS - len(self.complaints)
+        ]
 
 
-def _caught_up(log: BufferedIOBase, old: Rotated, place: Place) -> News:
+def _caught_up(log: BufferedIOBase, old: Rotated, place: Place) -> NewLines:
     size = os.fstat(log.fileno()).st_size
     start, parts, complete = place.offset, list[Part](), True
-    heard = _Heard()
+    findings = _Findings()
     with ExitStack() as stack:
-        if not _is_in(log, place):
+        if not _is_file_of(log, place):
             parts, complete = unread(
                 old,
                 stack,
@@ -194,10 +196,10 @@ def _caught_up(log: BufferedIOBase, old: Rotated, place: Place) -> News:
             too_many -= passed
             try:
                 first = part.start + passed
-                heard.read(part.file, first, part.size, cut=passed > 0)
+                findings.read(part.file, first, part.size, cut=passed > 0)
             except UNREADABLE:
                 complete = False
     passed = max(too_many, 0)
-    end = heard.read(log, start + passed, size, cut=passed > 0)
-    news = heard.news(log, end, newest(old))
-    return news if complete else replace(news, complete=False)
+    end = findings.read(log, start + passed, size, cut=passed > 0)
+    result = findings.result(log, end, newest(old))
+    return result if complete else replace(result, complete=False)

@@ -22,7 +22,7 @@ class _Found(Struct, frozen=True):
 
 
 def virtual_size(raw: bytes) -> int:
-    """Return the size in vbytes; raise ValueError for what is no transaction."""
+    """Return the size in vbytes; raise ValueError if it is not a transaction."""
     try:
         found = _read(raw, 0)
     except IndexError:

@@ -11,7 +11,7 @@ _WHENEVER: Final = 0x200000
 
 
 def trusting(authority_pem: str) -> ssl.SSLContext:
-    """Return the context in which this authority is believed, and no other."""
+    """Return a context that trusts only this authority."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.load_verify_locations(cadata=authority_pem)
     context.minimum_version = ssl.TLSVersion.TLSv1_2
@@ -22,7 +22,7 @@ def trusting(authority_pem: str) -> ssl.SSLContext:
 
 
 def trusting_whenever(authority_pem: str) -> ssl.SSLContext:
-    """Return the context for listening to lnds of this machine.
+    """Return a context for listening to lnds of this machine.
 
     It accepts expired certificates: an lnd that was not restarted for a year
     still has one, and its state must be known all the same, also if the clock
@@ -34,7 +34,7 @@ def trusting_whenever(authority_pem: str) -> ssl.SSLContext:
 
 
 def trusting_chain(shared: ssl.SSLContext, chain_pem: bytes) -> ssl.SSLContext:
-    """Return the context that trusts a node's own chain.
+    """Return a context that trusts a node's own chain.
 
     Usually that is the shared context, whose authority issues all nodes'
     certificates. An uploaded chain may be from any authority: it is trusted

@@ -1,4 +1,4 @@
-"""Claims: locked files that name the program that runs in a place.
+"""Claims: locked files that name the program that runs in a folder.
 
 The lock (flock) belongs to the program through an inherited file, so it
 ends with the program however that ends; the file contains its pid.

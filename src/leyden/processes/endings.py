@@ -1,4 +1,4 @@
-"""Ends of programs: waiting, stopping, killing.
+"""Ending programs: waiting, stopping, killing.
 
 Everything goes through a pidfd that was compared with the identity after it
 was opened, so another process with the same pid is never affected.

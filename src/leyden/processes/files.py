@@ -15,7 +15,7 @@ def raise_file_limit() -> None:
 
 
 def share(one_in: int, *, enough: int) -> int:
-    """Return how many of the files one may take: at least one, at the most `enough`."""
+    """Return one user's share of the open files: from one to `enough`."""
     most = most_files()
     if most == resource.RLIM_INFINITY:
         return enough

@@ -41,7 +41,7 @@ def identify(pid: int) -> Identity | None:
 
 
 def alive(identity: Identity) -> bool:
-    """Return whether this very run goes on."""
+    """Return whether this run is still going on."""
     return identify(identity.pid) == identity
 
 

@@ -43,23 +43,23 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 def through_shell(argv: Sequence[str], limits: Limits) -> list[str]:
-    """Return the command that limits itself, tells its pid and becomes the program."""
+    """Return the command that sets limits, writes its pid and becomes the program."""
     return [_SHELL, "-c", _SCRIPT, "sh", limits.words(), *argv]
 
 
-def can_become_others() -> bool:
-    """Return whether this machine has what `as_user` takes."""
+def can_change_user() -> bool:
+    """Return whether this machine has the program that `as_user` needs."""
     return _SETPRIV is not None
 
 
 def as_user(argv: Sequence[str], uid: int, gid: int) -> list[str]:
-    """Return the command that becomes that user, for good, and then the program."""
+    """Return the command that runs the program as that user, irrevocably."""
     who = [f"--reuid={uid}", f"--regid={gid}", "--clear-groups", "--no-new-privs"]
     return [_SETPRIV or "setpriv", *who, "--", *argv]
 
 
 def still_shell(pid: int) -> bool:
-    """Return whether a process is the shell that has not become its program yet."""
+    """Return whether a process is still the shell, not yet the program."""
     try:
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
         if not line:  # the kernel is just exchanging the programs; or it is a zombie

@@ -15,7 +15,7 @@ from leyden.processes.niceness import set_niceness
 from leyden.processes.shell import (
     Limits,
     as_user,
-    can_become_others,
+    can_change_user,
     still_shell,
     through_shell,
 )
@@ -47,7 +47,7 @@ async def spawn(
     program = argv[0]
     if not os.access(program, os.X_OK):
         raise SetupError(f"{program} is missing or cannot be run")
-    if uid is not None and can_become_others():
+    if uid is not None and can_change_user():
         argv, uid, gid = as_user(argv, uid, uid if gid is None else gid), None, None
     held = os.open(os.devnull, os.O_WRONLY) if claim is None else await take(claim)
     if isinstance(held, Identity):

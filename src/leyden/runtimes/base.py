@@ -16,7 +16,7 @@ from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation
 from leyden.domain.starts import NEVER, Start
 from leyden.lnd.home import Tls
-from leyden.lnd.tail import News, Place
+from leyden.lnd.tail import NewLines, Place
 from leyden.values import Struct, hiding
 
 Tell = Callable[[str, Observation], None]
@@ -117,7 +117,7 @@ class Found(Struct, frozen=True, kw_only=True):
     """The news in a node's folder since the last look."""
 
     channel_backup: bytes | None = None  # None: it is the one from before
-    log: News | None = None  # what its log says; None: nothing new
+    log: NewLines | None = None  # what its log says; None: nothing new
 
 
 NOTHING_NEW = Found()
@@ -174,7 +174,7 @@ class Homes(Protocol):
         """
         ...
 
-    async def catch_up(self, node: Node, place: Place) -> News:
+    async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read the rest of a node's log, however much there is."""
         ...
 

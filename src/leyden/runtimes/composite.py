@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Mapping
 
 from leyden.domain.nodes import Node, RuntimeName
 from leyden.domain.observations import Observation
-from leyden.lnd.tail import News, Place
+from leyden.lnd.tail import NewLines, Place
 from leyden.runtimes.base import (
     Checkpoint,
     Found,
@@ -87,7 +87,7 @@ class SeveralHomes:
         """Return what is new."""
         return self._homes[node.runtime].look(node, place)
 
-    async def catch_up(self, node: Node, place: Place) -> News:
+    async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read the rest of a node's log."""
         return await self._homes[node.runtime].catch_up(node, place)
 

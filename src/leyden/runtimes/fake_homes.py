@@ -1,7 +1,7 @@
 """Homes in memory, without lnds in them, for tests and trying things out."""
 
 from leyden.domain.nodes import Node
-from leyden.lnd.tail import News, Place
+from leyden.lnd.tail import NewLines, Place
 from leyden.runtimes.base import Found, Usage
 
 
@@ -37,16 +37,16 @@ class FakeHomes:
             self._looked[node.id] = backup
         return Found(channel_backup=news, log=self._read_on(node, place))
 
-    async def catch_up(self, node: Node, place: Place) -> News:
+    async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read on, as `look` does."""
-        return self._read_on(node, place) or News(place=place)
+        return self._read_on(node, place) or NewLines(place=place)
 
-    def _read_on(self, node: Node, place: Place) -> News | None:
+    def _read_on(self, node: Node, place: Place) -> NewLines | None:
         lines = self.complaints.get(node.id, [])
         since = len(lines) if place.offset < 0 else place.offset
         if since == len(lines) and place.offset >= 0:
             return None
-        return News(
+        return NewLines(
             place=Place(inode=1, offset=len(lines)), complaints=tuple(lines[since:])
         )
 

@@ -11,7 +11,7 @@ from leyden import processes
 from leyden.domain.nodes import Node
 from leyden.lnd import home, identity, sweep, tail
 from leyden.lnd.chains import Chain
-from leyden.lnd.tail import News, Place
+from leyden.lnd.tail import NewLines, Place
 from leyden.processes import Identity
 from leyden.runtimes.base import NOTHING_NEW, Found, Usage
 from leyden.runtimes.layout import MOST_OUTPUT, Layout
@@ -83,7 +83,7 @@ class LocalHomes:
         backup = _last(Path(looked.backup), _MOST_BACKUP)
         return Found(channel_backup=backup or None, log=news)
 
-    async def catch_up(self, node: Node, place: Place) -> News:
+    async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read the rest of the log, in a thread: 16 MiB take tenths of a second."""
         looked = self._looked_at(node)
         news = await asyncio.to_thread(tail.catch_up, looked.log, place)

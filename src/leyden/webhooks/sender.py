@@ -1,4 +1,4 @@
-"""Sending a webhook: a POST to a receiver that nobody here trusts.
+"""Sending webhooks: POST requests to receivers that we do not trust.
 
 1. The URL is checked again; then its host is looked up, and every address
    is checked.

@@ -7,7 +7,7 @@ The rest nobody can read from here. The companion beside lnd reports it as it co
 import asyncio
 
 from leyden.domain.nodes import Node
-from leyden.lnd.tail import News, Place
+from leyden.lnd.tail import NewLines, Place
 from leyden.runtimes.base import NOTHING_NEW, Found, Reports, Usage
 from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
@@ -50,10 +50,10 @@ class KubernetesHomes:
         del node, place
         return NOTHING_NEW
 
-    async def catch_up(self, node: Node, place: Place) -> News:
+    async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Return that nothing was read."""
         del node
-        return News(place=place)
+        return NewLines(place=place)
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
         """Delete nothing: the companion does."""

@@ -10,7 +10,7 @@ from leyden.domain.nodes import DesiredState, Node, Status
 from leyden.domain.times import is_recent
 from leyden.domain.webhooks import UpdateAvailable
 from leyden.errors import Stale
-from leyden.lnd.tail import News
+from leyden.lnd.tail import NewLines
 from leyden.services.nodes import (
     announcements,
     backups,
@@ -99,7 +99,7 @@ class Housekeeping:
             await backups.keep_channels(self._fleet, node, content)
         self._unstored.discard(node.id)
 
-    async def _announce_log_events(self, node: Node, read: News) -> None:
+    async def _announce_log_events(self, node: Node, read: NewLines) -> None:
         """Announce what the node's log reports; store how far it was read."""
         if read.behind:
             read = await self._fleet.homes.catch_up(node, read.place)
