@@ -27,7 +27,7 @@ GUARDS = (
     Guard(
         "what the auction left is given back",
         _FILLING,
-        "    _give_back(work, order, unused)\n",
+        "    _refund_unused(work, order, unused)\n",
         "",
         _TESTS,
     ),
@@ -120,7 +120,7 @@ GUARDS = (
     Guard(
         "what comes back is divided by the debts that there are, not that there were",
         "services/channels/unit_of_work.py",
-        "        if gives_back:\n",
+        "        if lock_organizations:\n",
         "        if False:\n",
         _MOMENT,
         "postgres and a_filled_ticket",
@@ -136,7 +136,7 @@ GUARDS = (
         )
         for who, file, with_it, without_it in (
             *(
-                (who, file, "gives_back=True", "gives_back=False")
+                (who, file, "lock_organizations=True", "lock_organizations=False")
                 for who, file in (
                     ("an_abandoned_ticket", "missing_tickets"),
                     ("a_refusal_of_the_market", "refunds"),
@@ -161,8 +161,8 @@ GUARDS = (
             (
                 "a_payment_that_timed_out",
                 "checkout",
-                "gives_back=any(_may_give_back(each) for _, each in news)",
-                "gives_back=False",
+                "_may_become_credit(update) for _, update in unbooked",
+                "False for _ in ()",
             ),
             (
                 "a_late_payment",
@@ -189,7 +189,7 @@ GUARDS = (
     Guard(
         "a correction that somebody came before is looked at again",
         "services/channels/corrections.py",
-        "    await until_not_stale(step)\n",
+        "    await retry_while_stale(step)\n",
         "    await step()\n",
         "tests/services/test_credit.py",
         "postgres and same_moment",

@@ -21,7 +21,7 @@ GUARDS = (
     Guard(
         "a hosted node's channel is for its own key",
         "services/channels/destinations.py",
-        'if known and given not in {"", known}:',
+        'if known and sent not in {"", known}:',
         "if False:",
         "tests/api/flow/test_hosted.py",
     ),
@@ -117,7 +117,7 @@ GUARDS = (
         "what is not published is not settled",
         _OPENING,
         "case OpeningState.UNPUBLISHED:\n"
-        "                await self._unpublished(opening, wallet)",
+        "                await self._resolve_unpublished(opening, wallet)",
         "case OpeningState.UNPUBLISHED:\n                await self._fill(opening)",
         _TESTS,
     ),
@@ -131,8 +131,8 @@ GUARDS = (
     Guard(
         "one opening to a node at a time",
         _OPENING,
-        "if asked or opened",
-        "if opened",
+        "if is_peer_busy or capacity",
+        "if capacity",
         _TESTS,
     ),
     Guard(

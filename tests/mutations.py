@@ -288,7 +288,7 @@ _OF_MONEY = (
     Guard(
         "a payment is looked for before its order ends",
         "services/channels/expiry.py",
-        "        await look_for(shop, [request])\n",
+        "        await look_up(shop, [request])\n",
         "        pass\n",
         "tests/services/test_expiry.py",
     ),
@@ -302,7 +302,7 @@ _OF_MONEY = (
     Guard(
         "what a strange treasury does not know of is not gone",
         "services/channels/payment_sweep.py",
-        "        if each.payment_hash not in strange\n",
+        "        if each.payment_hash not in unknown\n",
         "",
         "tests/services/test_restored.py",
     ),
@@ -325,7 +325,7 @@ _OF_MONEY = (
     Guard(
         "a payment that cannot be booked stops no other",
         "services/channels/checkout.py",
-        "            await _record_alone(shop, each, now)\n",
+        "            await _record_alone(shop, order_id, update, now)\n",
         "            pass\n",
         "tests/services/test_settlement.py",
     ),

@@ -61,7 +61,7 @@ async def see(
     for depth in confirmations:
         output = replace(OUTPUT, confirmations=depth, sats=Sats(sats))
         async with stored_order.deciding() as (work, order):
-            outputs.seen(work, order, output, RULES)
+            outputs.record(work, order, output, RULES)
 
 
 async def kept(stored_order: StoredOrder) -> list[KnownOutput]:
@@ -310,7 +310,7 @@ async def test_what_all_is_held_for_waits_for_no_part_of_it(
 async def tell(stored_order: StoredOrder, state: InvoiceState, sats: int = 0) -> Order:
     invoice = Invoice(payment_hash=ORDER.payment_hash, state=state, sats=Sats(sats))
     async with stored_order.deciding() as (work, order):
-        invoices.seen(work, order, invoice)
+        invoices.record(work, order, invoice)
     return await stored_order.order()
 
 

@@ -255,7 +255,7 @@ async def test_whoever_has_paid_is_shown_the_ticket_once_it_is_made(
     await harness.give_credit(PRICE)
     order = await harness.create()
     assert order.status is Status.CREATING
-    shown = asyncio.create_task(checkout.ticketed(harness.shop, order))
+    shown = asyncio.create_task(checkout.wait_for_ticket(harness.shop, order))
     await asyncio.sleep(0.02)  # it has looked, and looks again
     await harness.settle_down()
     async with asyncio.timeout(10):
@@ -270,8 +270,10 @@ async def test_after_a_while_nobody_waits_for_a_ticket_any_longer(
     await harness.give_credit(PRICE)
     order = await harness.create()
     async with asyncio.timeout(10):
-        assert (await checkout.ticketed(harness.shop, order)).status is Status.CREATING
+        assert (
+            await checkout.wait_for_ticket(harness.shop, order)
+        ).status is Status.CREATING
     await harness.settle_down()
     # Who has one is shown it as it is, and the database is not asked.
     made = await harness.get(order)
-    assert await checkout.ticketed(harness.shop, made) is made
+    assert await checkout.wait_for_ticket(harness.shop, made) is made

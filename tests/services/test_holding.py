@@ -17,7 +17,7 @@ from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale
 from leyden.services.channels import holding
 from leyden.services.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
-from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
+from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.values import replace
 from tests.conftest import NOW
 from tests.lock_waits import until_stuck
@@ -310,7 +310,7 @@ async def test_a_step_is_tried_eight_times(stale: int, tries: int) -> None:
             raise Stale
 
     with pytest.raises(Stale) if stale > tries else nullcontext():
-        await until_not_stale(step)
+        await retry_while_stale(step)
     assert tried == tries
 
 
@@ -374,7 +374,7 @@ async def test_an_order_that_gives_back_has_its_organization_locked(
 
     waits = asyncio.create_task(somebody_else())
     async with database.transaction() as tx:
-        work = await UnitOfWork.load(tx, [ORDER.id], now=LATER, gives_back=True)
+        work = await UnitOfWork.load(tx, [ORDER.id], now=LATER, lock_organizations=True)
         locked.set()
         await until_stuck(database, waits)
         assert not waits.done()

@@ -11,7 +11,7 @@ from leyden.domain.payments import (
 )
 from leyden.domain.units import Sats
 from leyden.services.channels.checkout import record_payment
-from leyden.services.channels.payment_updates import unbooked
+from leyden.services.channels.payment_updates import select_unbooked
 from leyden.values import replace
 from tests.services.shop_harness import ShopHarness
 
@@ -30,7 +30,7 @@ def output(address: str, depth: int, vout: int = 0) -> Output:
 
 
 async def test_nothing_told_is_no_news(harness: ShopHarness) -> None:
-    assert await unbooked(harness.shop, []) == []
+    assert await select_unbooked(harness.shop, []) == []
 
 
 async def test_an_invoice_is_news_in_another_state_than_it_was_booked_in(
@@ -50,7 +50,7 @@ async def test_an_invoice_is_news_in_another_state_than_it_was_booked_in(
         ([accepted, opened], [accepted, opened]),  # no news after what came before it
         ([accepted, settled, accepted], [accepted, settled, accepted]),
     ):
-        found = await unbooked(harness.shop, told)
+        found = await select_unbooked(harness.shop, told)
         assert found == [(order.id, each) for each in news]
 
 
@@ -62,7 +62,7 @@ async def test_an_output_is_news_if_something_follows_from_it(
     at = order.onchain_address
     seen, another = output(at, 0), output(at, 0, vout=1)
     strange = output("bcrt1qsomebodyelses", 6)
-    assert await unbooked(harness.shop, [strange, seen]) == [(order.id, seen)]
+    assert await select_unbooked(harness.shop, [strange, seen]) == [(order.id, seen)]
     await record_payment(harness.shop, seen, now=harness.now)
     deeper = replace(seen, confirmations=deep)
     cases: tuple[tuple[list[PaymentUpdate], list[PaymentUpdate]], ...] = (
@@ -74,7 +74,7 @@ async def test_an_output_is_news_if_something_follows_from_it(
         ([deeper, another, another], [deeper, another, another]),
     )
     for told, news in cases:
-        found = await unbooked(harness.shop, told)
+        found = await select_unbooked(harness.shop, told)
         assert found == [(order.id, each) for each in news]
 
 
@@ -88,7 +88,7 @@ async def test_news_come_in_the_order_in_which_they_were_told(
         invoice(other.payment_hash, InvoiceState.ACCEPTED),
         output(order.onchain_address, 1, vout=1),
     ]
-    assert await unbooked(harness.shop, told) == [
+    assert await select_unbooked(harness.shop, told) == [
         (other.id, told[0]),
         (order.id, told[1]),
         (other.id, told[2]),

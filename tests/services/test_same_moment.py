@@ -1,7 +1,7 @@
 """A debt that begins between the look at it and the commit is repaid first.
 
 Whoever gives back has locked the organization. SQLite has one writer at a time; it is
-PostgreSQL where each of these goes red without `gives_back`.
+PostgreSQL where each of these goes red without `lock_organizations`.
 """
 
 import asyncio
@@ -18,7 +18,7 @@ from leyden.domain.units import Sats
 from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels import credit, missing_tickets, seller_watch
 from leyden.services.channels.shop import EXPIRY, OPENING, TICKET
-from leyden.services.channels.tickets import ticket_moved
+from leyden.services.channels.tickets import apply_progress
 from tests.lock_waits import until_stuck
 from tests.services import test_direct_channels as direct
 from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
@@ -45,13 +45,13 @@ async def paid_directly(harness: ShopHarness) -> Order:
 
 async def a_filled_ticket(harness: ShopHarness) -> Giving:
     order = await paid(harness)
-    return partial(ticket_moved, harness.shop, order.id, filled()), LEFT
+    return partial(apply_progress, harness.shop, order.id, filled()), LEFT
 
 
 async def a_cancelled_ticket(harness: ShopHarness) -> Giving:
     order = await paid(harness)
     cancelled = Progress(state=TicketState.CANCELLED)
-    return partial(ticket_moved, harness.shop, order.id, cancelled), PRICE
+    return partial(apply_progress, harness.shop, order.id, cancelled), PRICE
 
 
 async def an_abandoned_ticket(harness: ShopHarness) -> Giving:

@@ -17,7 +17,7 @@ from leyden.services.channels import corrections, credit
 from leyden.services.channels.book import OrderBook
 from leyden.services.channels.checkout import TicketMaker, record_payment
 from leyden.services.channels.shop import TICKET, WITHDRAWAL
-from leyden.services.channels.tickets import ticket_moved
+from leyden.services.channels.tickets import apply_progress
 from leyden.services.operators.verify import verify
 from leyden.storage.statements import Statement
 from leyden.tasks.work import Work
@@ -379,7 +379,7 @@ async def test_two_orders_may_be_told_of_one_channel(harness: ShopHarness) -> No
     )
     told = Progress(state=TicketState.FILLED, order_nonce="ab", lease=lease)
     for order in both:
-        await ticket_moved(harness.shop, order.id, told)
+        await apply_progress(harness.shop, order.id, told)
         assert await harness.status(order) is Status.FILLED
 
 
@@ -459,7 +459,7 @@ async def test_what_the_auction_took_beyond_the_price_is_our_loss(
         self_chan_balance=Sats(0),
     )
     for _ in range(2):
-        await ticket_moved(
+        await apply_progress(
             harness.shop,
             order.id,
             Progress(state=TicketState.FILLED, order_nonce="ab", lease=lease),

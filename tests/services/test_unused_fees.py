@@ -10,7 +10,7 @@ from leyden.domain.pricing import Channel, Terms
 from leyden.domain.tickets import Lease, Progress, TicketState
 from leyden.domain.units import Sats
 from leyden.services.channels import corrections, credit, quotes
-from leyden.services.channels.tickets import ticket_moved
+from leyden.services.channels.tickets import apply_progress
 from leyden.services.operators.verify import verify
 from leyden.storage.statements import Statement
 from leyden.values import replace
@@ -121,7 +121,7 @@ async def test_it_is_right_to_the_satoshi(harness: ShopHarness, left: int) -> No
 
 async def test_an_auction_that_took_more_leaves_nothing(harness: ShopHarness) -> None:
     order = await paid(harness)
-    await ticket_moved(harness.shop, order.id, filled(PRICE + 1))
+    await apply_progress(harness.shop, order.id, filled(PRICE + 1))
     assert await harness.credit() == 0
     assert await harness.place(ledger.CORRECTIONS) == -1
 
@@ -130,7 +130,7 @@ async def test_more_than_its_share_and_less_than_the_price_is_taken_from_our_fee
     harness: ShopHarness,
 ) -> None:
     order = await paid(harness)
-    await ticket_moved(harness.shop, order.id, filled(PRICE - OUR_FEE + 1))
+    await apply_progress(harness.shop, order.id, filled(PRICE - OUR_FEE + 1))
     assert await harness.credit() == 0
     assert await spent(harness) == (PRICE - OUR_FEE + 1, OUR_FEE - 1)
 
@@ -154,7 +154,7 @@ async def test_an_order_that_is_filled_twice_is_credited_once(
 ) -> None:
     order = await paid(harness)
     for progress in (filled(), filled(), filled(COST - 100)):
-        await ticket_moved(harness.shop, order.id, progress)
+        await apply_progress(harness.shop, order.id, progress)
     assert await harness.credit() == LEFT
 
 
@@ -162,7 +162,7 @@ async def test_workers_that_fill_an_order_at_once_credit_it_once(
     harness: ShopHarness,
 ) -> None:
     order = await paid(harness)
-    told = [ticket_moved(harness.shop, order.id, filled()) for _ in range(4)]
+    told = [apply_progress(harness.shop, order.id, filled()) for _ in range(4)]
     assert await at_once(*told) == [None] * 4
     assert await harness.status(order) is Status.FILLED
     assert await harness.credit() == LEFT
@@ -172,7 +172,7 @@ async def test_orders_that_are_filled_at_once_are_all_credited(
     harness: ShopHarness,
 ) -> None:
     both = [await paid(harness), await paid(harness)]
-    await at_once(*(ticket_moved(harness.shop, each.id, filled()) for each in both))
+    await at_once(*(apply_progress(harness.shop, each.id, filled()) for each in both))
     assert await harness.credit() == 2 * LEFT
 
 
@@ -181,7 +181,9 @@ async def test_a_buyer_who_cancels_while_it_is_filled_gets_one_of_the_two(
 ) -> None:
     order = await paid(harness)
     assert harness.market.match(await harness.ticket(order), unused=LEFT)
-    await at_once(harness.cancel(order), ticket_moved(harness.shop, order.id, filled()))
+    await at_once(
+        harness.cancel(order), apply_progress(harness.shop, order.id, filled())
+    )
     await harness.follow_tickets()
     assert await harness.status(order) is Status.FILLED
     assert await harness.credit() == LEFT
@@ -192,7 +194,7 @@ async def test_an_order_whose_cost_is_not_known_yet_is_asked_about_again(
 ) -> None:
     order = await paid(harness)
     unknown = Progress(state=TicketState.FILLED, order_nonce="ab" * 32)
-    await ticket_moved(harness.shop, order.id, unknown)
+    await apply_progress(harness.shop, order.id, unknown)
     assert await harness.status(order) is Status.SUBMITTED
     assert await spent(harness) == (0, 0)
     await matched(harness, order)
@@ -206,9 +208,9 @@ async def test_a_ticket_filled_between_two_looks_waits_for_its_cost_too(
     harness.payments.pay(request_of(order))
     await harness.settle_down()
     unknown = Progress(state=TicketState.FILLED, order_nonce="ab" * 32)
-    await ticket_moved(harness.shop, order.id, unknown)
+    await apply_progress(harness.shop, order.id, unknown)
     assert await harness.status(order) is Status.CREATED
-    await ticket_moved(harness.shop, order.id, filled())
+    await apply_progress(harness.shop, order.id, filled())
     assert await harness.status(order) is Status.FILLED
     assert await harness.credit() == LEFT
 

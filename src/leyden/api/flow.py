@@ -84,7 +84,7 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
         now=request.now,
     )
     if order.paid:
-        order = await checkout.ticketed(shop, order)
+        order = await checkout.wait_for_ticket(shop, order)
     return await _ordered(shop, order)
 
 

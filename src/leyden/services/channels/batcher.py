@@ -1,8 +1,8 @@
 """A batcher: many callers, one transaction.
 
-Callers who come during a write join the next one. Each caller waits until
-its own part is durable, as if it were alone; should the whole fail, each
-part is tried by itself, so that one that cannot be written stops no other.
+Calls made during a write join the next one. Each caller waits until its own
+part is durable, as if it were alone. If a batch fails, each part is written by
+itself, so that a part that cannot be written does not block the others.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 Part = TypeVar("Part")
 Result = TypeVar("Result")
 
-# More would keep the event loop for longer than anybody else should wait.
+# More would block the event loop for longer than other requests should wait.
 _MOST = 512
 
 
@@ -27,23 +27,25 @@ class Batcher(Generic[Part, Result]):
         self._doing: asyncio.Task[None] | None = None
 
     async def __call__(self, part: Part) -> Result:
-        """Return this part's result from the batch; raise what it raised alone."""
+        """Return the result for this part, or raise its own error."""
         done: asyncio.Future[Result] = asyncio.get_running_loop().create_future()
         self._waiting.append((part, done))
         if self._doing is None:
-            self._doing = asyncio.create_task(self._all())
+            self._doing = asyncio.create_task(self._run())
         return await done
 
-    async def _all(self) -> None:
+    async def _run(self) -> None:
         try:
             while self._waiting:
                 batch = self._waiting[:_MOST]
                 del self._waiting[:_MOST]
-                await self._some(batch)
+                await self._run_batch(batch)
         finally:
             self._doing = None
 
-    async def _some(self, batch: list[tuple[Part, asyncio.Future[Result]]]) -> None:
+    async def _run_batch(
+        self, batch: list[tuple[Part, asyncio.Future[Result]]]
+    ) -> None:
         try:
             results = await self._do([part for part, _ in batch])
         except Exception as error:  # noqa: BLE001  raised to whom it belongs
@@ -52,7 +54,7 @@ class Batcher(Generic[Part, Result]):
                     batch[0][1].set_exception(error)
                 return
             for each in batch:
-                await self._some([each])
+                await self._run_batch([each])
         else:
             for (_, done), result in zip(batch, results, strict=True):
                 if not done.done():

@@ -9,7 +9,7 @@
 3. The held HTLC is settled: it is ours now.
 4. In one transaction it is booked as received, the ticket is stored, the
    order is `created`.
-5. `open_ticket`: the ticket is shown. following.py tracks it from here.
+5. `open_ticket`: the ticket is shown. tickets.py follows it from here.
 
 Each step may be repeated, and after a crash the next run of the same step
 completes it. If 2 or 3 is refused, all money goes back and the order is
@@ -36,7 +36,7 @@ from leyden.errors import Away, MarketAway, NotFound, Stale
 from leyden.services.channels import invoices, outputs
 from leyden.services.channels.batcher import Batcher
 from leyden.services.channels.holding import credit, hold, settle
-from leyden.services.channels.payment_updates import unbooked
+from leyden.services.channels.payment_updates import select_unbooked
 from leyden.services.channels.refunds import finish_without_ticket, refund
 from leyden.services.channels.shop import (
     CLOSING,
@@ -47,7 +47,7 @@ from leyden.services.channels.shop import (
     ShopSettings,
     ticket_purpose,
 )
-from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
+from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.services.shared.steps import ClaimedTask, complete_all
 from leyden.values import Struct
 
@@ -70,67 +70,69 @@ async def record_payments(
 ) -> None:
     """Book many payments at once, in order of arrival; each only once.
 
-    A payment that cannot be booked delays no other: each is then tried by
-    itself, and failures are logged. The next sweep tries them again.
+    A payment that cannot be booked does not delay the others: if the batch
+    fails, each payment is booked by itself, and failures are logged. The next
+    sweep retries them.
     """
-    news = await unbooked(shop, updates)
+    unbooked = await select_unbooked(shop, updates)
     try:
-        await _record(shop, news, now)
+        await _record(shop, unbooked, now)
     except Away:
         raise
-    except Exception as error:  # noqa: BLE001  whatever it is, it is one payment's
+    except Exception as error:  # noqa: BLE001  whatever it is, one payment has caused it
         log.warning(
-            "booked one by one", extra={"payments": len(news), "why": str(error)}
+            "booked one by one", extra={"payments": len(unbooked), "why": str(error)}
         )
-        for each in news:
-            await _record_alone(shop, each, now)
+        for order_id, update in unbooked:
+            await _record_alone(shop, order_id, update, now)
 
 
 async def record_payment(shop: Shop, update: PaymentUpdate, *, now: datetime) -> None:
-    """Book one payment, or raise; ignore what is not ours."""
-    await _record(shop, await unbooked(shop, [update]), now)
+    """Book one payment, or raise; ignore payments that are not ours."""
+    await _record(shop, await select_unbooked(shop, [update]), now)
 
 
 async def _record_alone(
-    shop: Shop, news: tuple[str, PaymentUpdate], now: datetime
+    shop: Shop, order_id: str, update: PaymentUpdate, now: datetime
 ) -> None:
     try:
-        await _record(shop, [news], now)
+        await _record(shop, [(order_id, update)], now)
     except Away:
         raise
     except Exception:
-        order_id, update = news
         log.exception(
             "a payment cannot be booked", extra={"order": order_id, "told": str(update)}
         )
 
 
 async def _record(
-    shop: Shop, news: Sequence[tuple[str, PaymentUpdate]], now: datetime
+    shop: Shop, unbooked: Sequence[tuple[str, PaymentUpdate]], now: datetime
 ) -> None:
-    if not news:
+    if not unbooked:
         return
 
     async def step() -> None:
         async with shop.database.transaction() as tx:
             work = await UnitOfWork.load(
                 tx,
-                {order_id for order_id, _ in news},
+                {order_id for order_id, _ in unbooked},
                 now=now,
-                with_outputs=any(isinstance(each, Output) for _, each in news),
-                gives_back=any(_may_give_back(each) for _, each in news),
+                with_outputs=any(isinstance(update, Output) for _, update in unbooked),
+                lock_organizations=any(
+                    _may_become_credit(update) for _, update in unbooked
+                ),
             )
-            # Neighbours in the database together, so that few of its pages change at a
-            # time; what is told of one order keeps its order.
-            for order_id, update in sorted(news, key=itemgetter(0)):
+            # Sorted by order id, so that rows written together share few pages of the
+            # database. The sort is stable: updates of one order keep their order.
+            for order_id, update in sorted(unbooked, key=itemgetter(0)):
                 decide(work, order_id, update, shop.rules)
             await work.flush(tx)
 
-    await until_not_stale(step)
+    await retry_while_stale(step)
 
 
-def _may_give_back(update: PaymentUpdate) -> bool:
-    """Return whether money may become credit: late, too much, or of an ended order."""
+def _may_become_credit(update: PaymentUpdate) -> bool:
+    """Return whether its money may become credit: late, surplus, or order ended."""
     return isinstance(update, Output) or update.state is InvoiceState.CANCELLED
 
 
@@ -140,11 +142,11 @@ def decide(
     """Book a payment update, unless already booked, and advance its order."""
     order = work.order(order_id)
     if isinstance(update, Output):
-        outputs.seen(work, order, update, rules)
+        outputs.record(work, order, update, rules)
     elif update.state is InvoiceState.ACCEPTED:
         _hold_htlc(work, order, update)
     else:
-        invoices.seen(work, order, update)
+        invoices.record(work, order, update)
     start_ticket(work, work.order(order_id))
 
 
@@ -181,7 +183,7 @@ def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
 
 
 def start_ticket(work: UnitOfWork, order: Order) -> Order:
-    """Request ticket or channel once the whole price is paid; part payments wait."""
+    """Queue the ticket or channel once the whole price is paid; else do nothing."""
     if order.status is not Status.WAITING_PAYMENT:
         return order
     if work.holds(order) < order.total_fee:
@@ -190,7 +192,7 @@ def start_ticket(work: UnitOfWork, order: Order) -> Order:
     paid = advance(order, Event.PAID, paid_at=work.now, offered=has_ticket)
     work.put(TICKET if has_ticket else OPENING, order.id)
     if order.invoice is InvoiceState.OPEN:
-        # Paid another way: nobody shall pay it again over Lightning.
+        # Paid another way: close the invoice, so that nobody pays it again.
         work.put(CLOSING, order.id)
     return work.move(paid)
 
@@ -243,15 +245,15 @@ class TicketMaker:
         return [by_id.get(order_id) for order_id in order_ids]
 
     async def _keep_all(self, made: Sequence[_Made]) -> Iterable[None]:
-        """Do step 4 for all of these; ended tasks prove that all are ours."""
+        """Do step 4 for all of these; completing the tasks proves that we hold them."""
         ids = [each.order.id for each in made]
         async with self._shop.database.transaction() as tx:
             now = self._shop.clock()
             work = await UnitOfWork.load(tx, ids, now=now)
-            # What is too much becomes credit. That is rare, and not known before: only
-            # then are the organizations locked, and their debts read again.
+            # A surplus becomes credit. That is rare, and not known before loading: only
+            # then lock the organizations, and read their debts again.
             if any(work.surplus(work.order(order_id)) > 0 for order_id in ids):
-                work = await UnitOfWork.load(tx, ids, now=now, gives_back=True)
+                work = await UnitOfWork.load(tx, ids, now=now, lock_organizations=True)
             for each in sorted(made, key=lambda each: each.order.id):
                 _keep_ticket(work, each)
             await work.flush(tx)
@@ -313,8 +315,8 @@ def _observe(orders: Iterable[Order], now: datetime) -> None:
 # 5. The ticket is shown.
 
 
-async def ticketed(shop: Shop, order: Order) -> Order:
-    """Wait a while for the ticket of a paid order."""
+async def wait_for_ticket(shop: Shop, order: Order) -> Order:
+    """Wait up to `answer_waits` for the ticket of a paid order; return the order."""
     until = time.monotonic() + shop.rules.answer_waits.total_seconds()
     pause_s = _FIRST_LOOK_S
     while order.status is Status.CREATING and time.monotonic() < until:

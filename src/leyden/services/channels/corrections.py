@@ -17,7 +17,7 @@ from leyden.services.channels.credit import (
     check_sats,
     grant,
 )
-from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
+from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.services.shared import rights
 from leyden.storage.database import Database
 from leyden.storage.stores import Stores
@@ -91,7 +91,7 @@ async def correct(
                     reason=reason,
                 )
 
-    await until_not_stale(step)
+    await retry_while_stale(step)
     return await balance(database, organization_id)
 
 

@@ -1,4 +1,4 @@
-"""What covers an order before its buyer pays: credit, and a corporate account."""
+"""How much of an order's price credit and a corporate account cover."""
 
 from leyden.domain import ledger
 from leyden.domain.ledger import Entry, Reason
@@ -32,8 +32,8 @@ async def cover_of(tx: Stores, organization_id: str, priced: Quote) -> Cover:
     return Cover(credit_used, rest)
 
 
-def covering(order: Order) -> list[Entry]:
-    """Return entries that hold for an order what covers it from its first moment."""
+def covering_entries(order: Order) -> list[Entry]:
+    """Return the entries that hold credit and corporate charge for a new order."""
     return [
         entry(
             order,

@@ -1,4 +1,4 @@
-"""Whom a direct channel goes to: checked before anything is priced."""
+"""The node that a direct channel goes to, checked before anything is priced."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _LONGEST_ID: Final = 100
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """The node as a customer names it."""
+    """The node that a customer asks a channel for."""
 
     node: str = ""  # KEY or KEY@HOST:PORT
     node_id: str = ""
@@ -24,7 +24,7 @@ class Wish(Struct, frozen=True, kw_only=True):
 
 
 async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination | None:
-    """Return the node that gets the channel; None where a ticket decides that.
+    """Return the node that gets the channel; None if the order is for a ticket.
 
     Raise Malformed with the field if no channel can go there.
     """
@@ -41,7 +41,7 @@ async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination |
             raise Malformed("node: with node_id, send the public key without @host")
         if found.open_peer_port:
             host = host_port(shop.dialing.peer_host, found.open_peer_port)
-        key = await _key_of(shop, organization_id, found, given=key)
+        key = await _key_of(shop, organization_id, found, sent=key)
     elif host:
         shop.dialing.check(host, field="node")
     await refuse_own(shop, key, field="node")
@@ -75,16 +75,17 @@ async def _hosted(shop: Shop, organization_id: str, node_id: str) -> Node:
     return node
 
 
-async def _key_of(shop: Shop, organization_id: str, node: Node, *, given: str) -> str:
-    """Return a hosted node's public key: what lnd wrote down, or what its owner says.
+async def _key_of(shop: Shop, organization_id: str, node: Node, *, sent: str) -> str:
+    """Return a hosted node's public key: as lnd wrote it, or as its owner sent it.
 
-    Where lnd's files are not read here the owner says it, until an order was filled.
+    Where lnd's files cannot be read from here, the owner has to send the key until an
+    order of the node was filled.
     """
     reader = shop.database.reader
     known = await reader.node_keys.find(node.id)
-    if known and given not in {"", known}:
+    if known and sent not in {"", known}:
         raise Malformed(f"node: the public key of this node is {known}; leave node out")
-    key = known or given or await reader.orders.key_of_node(organization_id, node.id)
+    key = known or sent or await reader.orders.key_of_node(organization_id, node.id)
     if not key:
         raise Malformed(
             "node: the public key of this node is not known here yet: unlock its "
@@ -94,7 +95,7 @@ async def _key_of(shop: Shop, organization_id: str, node: Node, *, given: str) -
 
 
 async def refuse_own(shop: Shop, key: str, *, field: str) -> None:
-    """Refuse the platform's own lnds: they would be both sides of the channel."""
+    """Raise Malformed for our own lnds: they would be both sides of the channel."""
     reader = shop.database.reader
     treasury, seller = await reader.treasury.find(), await reader.seller.find()
     own = {shop.rules.treasury, shop.rules.seller}

@@ -12,7 +12,7 @@ from leyden.domain.payments import Invoice, InvoiceState
 from leyden.services.channels.checkout import record_payment
 from leyden.services.channels.holding import end
 from leyden.services.channels.outputs import detected
-from leyden.services.channels.payment_sweep import look_for
+from leyden.services.channels.payment_sweep import look_up
 from leyden.services.channels.shop import Shop
 from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.services.shared.steps import ClaimedTask
@@ -30,10 +30,10 @@ async def expire(shop: Shop, due: ClaimedTask) -> None:
         return
     now = shop.clock()
     if now >= order.expires and (request := order.payment_request):
-        await look_for(shop, [request])
+        await look_up(shop, [request])
     async with due.transaction() as tx:
         work = await UnitOfWork.load(
-            tx, [due.key], now=now, with_outputs=True, gives_back=True
+            tx, [due.key], now=now, with_outputs=True, lock_organizations=True
         )
         order = work.order(due.key)
         if order.status is not Status.WAITING_PAYMENT:
@@ -61,13 +61,15 @@ async def close_invoice(shop: Shop, due: ClaimedTask) -> None:
     if request is None or order.held_htlc or order.invoice is InvoiceState.SETTLED:
         return
     if await shop.payments.cancel(request):
-        told = [Invoice(payment_hash=order.payment_hash, state=InvoiceState.CANCELLED)]
+        updates = [
+            Invoice(payment_hash=order.payment_hash, state=InvoiceState.CANCELLED)
+        ]
     else:
         # It was taken after all: the money is ours, and becomes credit.
         log.warning(
             "a payment came in as its invoice was closed", extra={"order": order.id}
         )
-        looked = await shop.payments.lookup([request])
-        told = [each for each in looked if isinstance(each, Invoice)]
-    for update in told:
+        found = await shop.payments.lookup([request])
+        updates = [each for each in found if isinstance(each, Invoice)]
+    for update in updates:
         await record_payment(shop, update, now=shop.clock())

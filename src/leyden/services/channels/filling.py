@@ -1,4 +1,4 @@
-"""Filling an order: what the channel cost is spent, and the rest goes back.
+"""Filling an order: spend what the channel cost, and return the rest.
 
 Nothing here does I/O.
 """
@@ -15,9 +15,9 @@ from leyden.services.channels.unit_of_work import UnitOfWork
 
 
 def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
-    """Spend the money held for the order: the part of who sold it, and our fee.
+    """Spend the money held for the order: the seller's share, and our fee.
 
-    What the seller left of its share goes back to the buyer.
+    What the seller did not use of its share goes back to the buyer.
     """
     held = work.holds(order)
     has_ticket = order.destination is None
@@ -25,7 +25,7 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
     to_seller = min(lease.cost, held)
     unused = min(order.unused_fee(lease), held - to_seller)
     work.keep_lease(order.id, lease)
-    _give_back(work, order, unused)
+    _refund_unused(work, order, unused)
     work.post(
         entry(
             order,
@@ -42,7 +42,7 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
         if sats
     )
     if lease.cost > held:
-        # The auction raised its fees after the price was told: that is our loss.
+        # The auction raised its fees after the quote: that is our loss.
         loss = entry(
             order,
             lease.cost - held,
@@ -58,10 +58,10 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
 
 
 def undo(work: UnitOfWork, order: Order, entries: Iterable[Entry]) -> Order:
-    """Fail a filled order whose channel can never come: nothing was bought.
+    """Fail a filled order whose channel can never be opened, and refund its buyer.
 
-    `entries` are all of the order's. What was spent is booked back, then all of it goes
-    to the buyer: debts first, the rest is credit.
+    `entries` are all entries of the order. Spent money is booked back, then all of it
+    is refunded: it repays debts first, and the rest becomes credit.
     """
     known = list(entries)
     work.post(ledger.undone(known))
@@ -83,11 +83,11 @@ def undo(work: UnitOfWork, order: Order, entries: Iterable[Entry]) -> Order:
     return work.move(advance(order, Event.LOST, credit_refund=refund))
 
 
-def _give_back(work: UnitOfWork, order: Order, unused: int) -> None:
-    """Return to the buyer what the auction left: debts first, the rest is credit.
+def _refund_unused(work: UnitOfWork, order: Order, unused: int) -> None:
+    """Refund the buyer what the auction did not use.
 
-    A corporate account's charge for the order is lowered as far as it is still
-    owed; then comes what the chain took back.
+    This lowers a corporate account's charge for the order as far as it is still
+    owed, then repays what the chain took back; the rest becomes credit.
     """
     work.post(
         ledger.release(

@@ -1,9 +1,9 @@
 """Watching the transactions of published channels until they are buried.
 
-One that stays out of the blocks is bumped: the attempt is stored first, so that who
-dies before the answer is stored waits as long as after it. One whose coins another
-transaction has for good never comes: what was paid for it goes back to its buyer, as
-its order ends.
+A transaction that stays unconfirmed is bumped. The attempt is stored first, so that a
+process that dies before it stores the answer waits as long as after one. If another
+transaction has spent the coins for good, the channel can never be opened: the order
+ends, and its buyer is refunded.
 """
 
 import logging
@@ -30,12 +30,12 @@ from leyden.values import replace
 log = logging.getLogger(__name__)
 
 _BATCH: Final = 500
-# More than a reorganisation undoes: what was published before it is looked for too.
+# More than a reorganisation undoes: also look for what was published before it.
 _MARGIN: Final = 144
 
 
 async def look(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
-    """Look once at all fundings that are not buried; raise SellerAway if it is."""
+    """Check all fundings that are not buried; raise SellerAway without an answer."""
     reader = shop.database.reader.fundings
     watched = await reader.watched(most=_BATCH)
     if not watched:
@@ -43,7 +43,7 @@ async def look(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
     since = max(0, min(each.since for each in watched) - _MARGIN)
     while watched:
         after = watched[-1].order_id
-        # Another seller's are not in this wallet.
+        # This wallet does not have the fundings of another seller.
         watched = [each for each in watched if each.peer == wallet.pubkey]
         coins = {coin for each in watched for coin in each.coins}
         chain = Chain(
@@ -112,11 +112,11 @@ async def _bump(
 
 
 async def _lose(shop: Shop, funding: Funding) -> None:
-    """End the order, and give back what was paid, exactly once."""
+    """End the order, and refund its payments, exactly once."""
     after = replace(funding, state=FundingState.LOST, obstacle=Obstacle.NONE)
     async with shop.database.transaction() as tx:
         work = await UnitOfWork.load(
-            tx, [funding.order_id], now=shop.clock(), gives_back=True
+            tx, [funding.order_id], now=shop.clock(), lock_organizations=True
         )
         order = work.order(funding.order_id)
         if not await _change(tx, funding, after):

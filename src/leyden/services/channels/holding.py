@@ -57,7 +57,7 @@ def settle(work: UnitOfWork, order: Order) -> Order:
 
 
 def hand_back(work: UnitOfWork, order: Order) -> Order:
-    """Book an HTLC that was cancelled although its order goes on."""
+    """Book an HTLC that was cancelled although its order continues."""
     work.post(
         [
             entry(

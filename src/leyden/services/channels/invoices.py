@@ -15,7 +15,7 @@ from leyden.services.channels.unit_of_work import UnitOfWork
 log = logging.getLogger(__name__)
 
 
-def seen(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
+def record(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
     """Book the state of an order's invoice; no-op if booked already."""
     match invoice.state:
         case InvoiceState.SETTLED:

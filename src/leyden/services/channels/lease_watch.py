@@ -1,8 +1,8 @@
-"""Watching direct channels for as long as they were promised to stay open.
+"""Watching direct channels until their leases end.
 
-No program of ours closes a channel. One that is closed before its lease has ended is
-told to its buyer and to the operator, who alone can see whose doing it was: credit for
-it is given by hand.
+No program of ours closes a channel. If one is closed before its lease has ended, its
+buyer gets an event and the operator an alarm. Only the operator can see who closed it,
+and corrects the buyer's balance by hand.
 """
 
 import logging
@@ -21,11 +21,11 @@ from leyden.values import replace
 log = logging.getLogger(__name__)
 
 _BATCH: Final = 500
-_NOTHING, _ENDING, _ENDED = 0, 1, 2  # what was told of a lease
+_NOTHING, _ENDING, _ENDED = 0, 1, 2  # the last event announced for a lease
 
 
 async def look(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
-    """Look at all direct channels once, and tell what is new."""
+    """Check all direct channels once, and announce changes."""
     reader, after = shop.database.reader.leases, ""
     running = await reader.running(after=after, most=_BATCH)
     if not running:
@@ -35,17 +35,17 @@ async def look(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
         after = running[-1].order_id
         for lease in running:
             now = shop.clock()
-            news = _news(lease, closed.get(lease.point), wallet.height, now=now)
-            if news is not None:
+            change = _next_state(lease, closed.get(lease.point), wallet.height, now=now)
+            if change is not None:
                 async with shop.database.transaction() as tx:
-                    await _tell(tx, lease, *news, now=now)
+                    await _announce(tx, lease, *change, now=now)
         running = await reader.running(after=after, most=_BATCH)
 
 
-def _news(
+def _next_state(
     lease: RunningLease, closed: ClosedChannel | None, height: int, *, now: datetime
 ) -> tuple[RunningLease, str] | None:
-    """Return the lease as it is now, and the type of event; "" is none."""
+    """Return the changed lease and an event type ("" for none), or None."""
     if closed is not None:
         early = (closed.height or height) < lease.ends
         after = replace(lease, closed=now, closed_early=early)
@@ -57,11 +57,11 @@ def _news(
     return None
 
 
-async def _tell(
+async def _announce(
     tx: Stores, before: RunningLease, after: RunningLease, kind: str, *, now: datetime
 ) -> None:
     if not await tx.leases.change(before, after) or not kind:
-        return  # another process told of it
+        return  # another process announced it, or there is nothing to announce
     data: Data = {
         "order_id": after.order_id,
         "channel_point": after.point,

@@ -12,7 +12,7 @@ from leyden.domain.tickets import TicketState
 from leyden.errors import Conflict, Malformed, MarketAway
 from leyden.services.channels.holding import end
 from leyden.services.channels.shop import Shop
-from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
+from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.values import replace
 
 _BATCH = 500
@@ -40,11 +40,11 @@ async def list_missing(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
 
 
 async def _missing_of(shop: Shop, orders: list[Order]) -> list[Order]:
-    told = await shop.market.progress([each.ticket_ref for each in orders])
+    progress_by_ref = await shop.market.progress([each.ticket_ref for each in orders])
     return [
         each
         for each in orders
-        if (progress := told.get(each.ticket_ref)) is not None
+        if (progress := progress_by_ref.get(each.ticket_ref)) is not None
         and progress.state is TicketState.MISSING
     ]
 
@@ -70,7 +70,9 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
         nonlocal abandoned
         now = shop.clock()
         async with shop.database.transaction() as tx:
-            work = await UnitOfWork.load(tx, [order_id], now=now, gives_back=True)
+            work = await UnitOfWork.load(
+                tx, [order_id], now=now, lock_organizations=True
+            )
             current = work.order(order_id)
             if current.status is not order.status:
                 raise Conflict(f"the order is {current.status} meanwhile")
@@ -87,5 +89,5 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
                 reason=reason,
             )
 
-    await until_not_stale(step)
+    await retry_while_stale(step)
     return abandoned

@@ -1,16 +1,17 @@
 """The path from a paid direct order to its channel.
 
-1. The seller is looked at first: a channel whose memo is the order's id, or coins of
-   the order that an opening has locked. Whatever died before, one of them is found.
-2. The buyer's node is connected, or the order is `created` and waits for that.
-3. In one transaction the order becomes `submitted`, if the limits allow it and the
-   seller opens no other channel to that node. Then the seller is asked.
-4. Once the channel is *published* the held payment is settled.
-5. In one transaction that is booked, and the order is `filled`.
+1. Look at the seller for a channel whose memo is the order's id, or for coins of the
+   order that an opening has locked. If an earlier attempt died, this finds its channel.
+2. Connect to the buyer's node; until that succeeds, the order waits as `created`.
+3. In one transaction, move the order to `submitted`, if the limits allow it and the
+   seller opens no other channel to that node. Then ask the seller to open the channel.
+4. Once the channel is *published*, settle the held payment.
+5. In one transaction, book the payment and move the order to `filled`.
 
-A refusal counts only after another look shows that nothing is under way. What was
-signed and is not published is neither settled nor cancelled, until the payer's lock
-gets too short: then the payment goes back, and the worst is a channel given away.
+A refusal counts only after a second look shows that no opening is under way. The
+payment of a signed channel that is not published is neither settled nor cancelled until
+the payer's time lock gets too short. Then it is cancelled, and the worst case is a
+channel given away.
 """
 
 import logging
@@ -42,12 +43,12 @@ from leyden.storage.stores import Stores
 
 log = logging.getLogger(__name__)
 
-_WAITS = {Status.CREATING, Status.CREATED}
-_AGAIN = timedelta(seconds=5)
+_NOT_ASKED = {Status.CREATING, Status.CREATED}
+_RETRY_AFTER = timedelta(seconds=5)
 
 
 async def open_channel(shop: Shop, due: ClaimedTask) -> None:
-    """Take a paid direct order nearer to its channel; called until it has ended."""
+    """Advance a paid direct order by one step; called until the order has ended."""
     order = await shop.database.reader.orders.get(due.key)
     if order.status in ENDED or order.status is Status.WAITING_PAYMENT:
         return
@@ -59,15 +60,15 @@ async def open_channel(shop: Shop, due: ClaimedTask) -> None:
             extra={"order": order.id, "why": str(error)},
         )
         current = await shop.database.reader.orders.get(due.key)
-        # Nothing was asked for: without a seller it is as if the node never came.
-        if current.status in _WAITS and _waited_long(shop, current):
+        # No opening was asked for: treat it as if the buyer's node never connected.
+        if current.status in _NOT_ASKED and _waited_long(shop, current):
             await refund(shop, due, current)
         else:
-            await _later(shop, due, _AGAIN)
+            await _reschedule(shop, due, _RETRY_AFTER)
 
 
 class _Step:
-    """One order, looked at once."""
+    """One step of one order."""
 
     def __init__(self, shop: Shop, due: ClaimedTask, order: Order) -> None:
         if shop.seller is None:
@@ -86,9 +87,9 @@ class _Step:
         self._seller_key = wallet.pubkey
         opening = await self._seller.find(self._order.id, coins)
         if opening.state is OpeningState.NONE:
-            if not await self._may_ask(wallet):
+            if not await self._prepare(wallet):
                 return
-            asked = WantedOpening(
+            request = WantedOpening(
                 order_id=self._order.id,
                 pubkey=self._to.pubkey,
                 capacity=self._order.quote.channel.capacity,
@@ -97,7 +98,7 @@ class _Step:
                 fee_sat_per_vb=wallet.fee_sat_per_vb,
                 zero_conf=self._to.zero_conf,
             )
-            answer = await self._seller.open(asked)
+            answer = await self._seller.open(request)
             if isinstance(answer, OpeningRefused):
                 opening = await self._seller.find(self._order.id, coins)
                 if opening.state is OpeningState.NONE:
@@ -109,14 +110,14 @@ class _Step:
             case OpeningState.PUBLISHED:
                 await self._fill(opening)
             case OpeningState.UNPUBLISHED:
-                await self._unpublished(opening, wallet)
+                await self._resolve_unpublished(opening, wallet)
             case _:
-                await self._wait_for(opening)
+                await self._wait_for_answer(opening)
 
-    # Before the seller is asked.
+    # Before asking the seller.
 
-    async def _may_ask(self, wallet: SellerWallet) -> bool:
-        """Bring the order to `submitted`; otherwise say when to look again, or end."""
+    async def _prepare(self, wallet: SellerWallet) -> bool:
+        """Move the order to `submitted`, or return False: it waits or has failed."""
         order, shop = self._order, self._shop
         held = await shop.database.reader.ledger.balance(ledger.held(order.id))
         if held < order.total_fee:
@@ -130,33 +131,33 @@ class _Step:
                 "fees of the chain are above the order's",
                 extra={"order": order.id, "sat_per_vb": wallet.fee_sat_per_vb},
             )
-            return await self._look_again(timedelta(seconds=30))
+            return await self._try_again_in(timedelta(seconds=30))
         to = order.destination
         addresses = []
         if to is not None:
             addresses = await shop.dialing.addresses(to, order.organization_id)
         if not await self._seller.connect(self._to.pubkey, addresses):
-            return await self._unreached()
+            return await self._wait_for_peer()
         return order.status is Status.SUBMITTED or await self._submit()
 
     async def _submit(self) -> bool:
         async with self._due.transaction() as tx:
             work = await self._load(tx)
             order = work.order(self._order.id)
-            if order.status not in _WAITS:
+            if order.status not in _NOT_ASKED:
                 await self._due.reschedule(tx, due=work.now)
                 return False
-            asked = await tx.orders.asked_for(self._to.pubkey, but=order.id)
-            opened = await tx.orders.asked_since(work.now - reservations.HOUR)
-            most = self._rules.seller_most_per_hour
-            if asked or opened + order.quote.channel.capacity > most:
+            is_peer_busy = await tx.orders.asked_for(self._to.pubkey, but=order.id)
+            capacity = await tx.orders.asked_since(work.now - reservations.HOUR)
+            limit = self._rules.seller_most_per_hour
+            if is_peer_busy or capacity + order.quote.channel.capacity > limit:
                 await self._due.reschedule(tx, due=work.now + self._rules.peer_every)
                 return False
             self._order = work.move(advance(order, Event.ASKED))
             await work.flush(tx)
         return True
 
-    async def _unreached(self) -> bool:
+    async def _wait_for_peer(self) -> bool:
         async with self._due.transaction() as tx:
             work = await self._load(tx)
             order = work.order(self._order.id)
@@ -171,31 +172,33 @@ class _Step:
         await refund(self._shop, self._due, self._order)
         return False
 
-    async def _look_again(self, pause: timedelta) -> bool:
-        await _later(self._shop, self._due, pause)
+    async def _try_again_in(self, pause: timedelta) -> bool:
+        await _reschedule(self._shop, self._due, pause)
         return False
 
-    # After it was asked.
+    # After asking the seller.
 
     async def _refused(self, refused: OpeningRefused) -> None:
         if refused.offline:
-            await self._unreached()
+            await self._wait_for_peer()
         else:
             await self._give_up(refused.why)
 
-    async def _wait_for(self, opening: Opening) -> None:
-        """Wait for a peer that has not answered; the opening is known to be ours."""
+    async def _wait_for_answer(self, opening: Opening) -> None:
+        """Wait for a peer that has not answered yet; the opening is this order's."""
         async with self._due.transaction() as tx:
             work = await self._load(tx)
             order = work.order(self._order.id)
-            if order.status in _WAITS:
+            if order.status in _NOT_ASKED:
                 order = work.move(advance(order, Event.ASKED))
             if opening.channel_point and not order.channel_point:
                 work.change(order.with_changes(channel_point=opening.channel_point))
             await work.flush(tx)
             await self._due.reschedule(tx, due=work.now + self._rules.opening_every)
 
-    async def _unpublished(self, opening: Opening, wallet: SellerWallet) -> None:
+    async def _resolve_unpublished(
+        self, opening: Opening, wallet: SellerWallet
+    ) -> None:
         order = self._order
         left = _lock_left(order, wallet.height)
         log.error(
@@ -209,10 +212,10 @@ class _Step:
             )
             await refund(self._shop, self._due, order)
         else:
-            await self._wait_for(opening)
+            await self._wait_for_answer(opening)
 
     async def _fill(self, opening: Opening) -> None:
-        """Settle the payment of a published channel, and book both."""
+        """Settle the payment for a published channel, and book it with the lease."""
         order = self._order
         settled = not order.held_htlc or await self._settle(order)
         if not settled:
@@ -257,12 +260,12 @@ class _Step:
 
     async def _load(self, tx: Stores) -> UnitOfWork:
         return await UnitOfWork.load(
-            tx, [self._order.id], now=self._shop.clock(), gives_back=True
+            tx, [self._order.id], now=self._shop.clock(), lock_organizations=True
         )
 
 
 def _book(work: UnitOfWork, order: Order, lease: Lease, *, settled: bool) -> None:
-    if order.status in _WAITS:
+    if order.status in _NOT_ASKED:
         order = work.move(advance(order, Event.ASKED))
     if order.held_htlc:
         order = settle(work, order) if settled else hand_back(work, order)
@@ -279,7 +282,7 @@ def _book(work: UnitOfWork, order: Order, lease: Lease, *, settled: bool) -> Non
 
 
 def _lock_left(order: Order, height: int) -> int:
-    """Return the blocks for which a held payment is ours; plenty if none is held."""
+    """Return the blocks left to settle a held payment; 2**31 if none is held."""
     return order.htlc_expires - height if order.held_htlc else 2**31
 
 
@@ -290,6 +293,6 @@ def _waited_long(shop: Shop, order: Order) -> bool:
     return since >= (rules.peer_patience_held if held else rules.peer_patience)
 
 
-async def _later(shop: Shop, due: ClaimedTask, pause: timedelta) -> None:
+async def _reschedule(shop: Shop, due: ClaimedTask, pause: timedelta) -> None:
     async with due.transaction() as tx:
         await due.reschedule(tx, due=shop.clock() + pause)

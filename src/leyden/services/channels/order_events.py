@@ -1,7 +1,7 @@
-"""What orders and money tell their organization: events for its log.
+"""Events of orders and money, for the event log of their organization.
 
-What one unit of work does to one order with one reason is one event: an output of the
-chain may be booked in three entries, and is one payment. Nothing here does I/O.
+All that one unit of work does to one order for one reason is one event: an on-chain
+output may be booked in three entries, but is one payment. Nothing here does I/O.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -26,7 +26,7 @@ _RETURNED: Final = frozenset({Reason.HANDED_BACK, Reason.REVERSED, Reason.REFUND
 _CREDIT: Final = "credit:"
 _LIGHTNING: Final = "lightning:"  # how the keys of its entries begin
 
-# Type, organization, order, and the field that tells apart what has the same of these.
+# Event type, organization, order, and the data field that distinguishes events.
 _Group = tuple[str, str, str, tuple[str, str]]
 
 
@@ -36,19 +36,19 @@ def of_new(order: Order) -> Event:
 
 
 def of_move(order: Order, after: Status) -> Iterator[Event]:
-    """Return the event of an order's new status; waiting again is a payment's."""
+    """Yield the event of an order's new status, if there is one for that status."""
     if (kind := _MOVES.get(after)) is not None:
         yield _of_order(kind, order, after)
 
 
 def of_entries(entries: Iterable[Entry]) -> Iterator[Event]:
-    """Return the events of what was booked, in order."""
+    """Yield the events of ledger entries, in order."""
     sums: dict[_Group, int] = {}
     for entry in entries:
         if entry.organization_id is None:
             continue
-        for kind, telling, sats in _told(entry):
-            group = kind, entry.organization_id, entry.order_id or "", telling
+        for kind, fact, sats in _facts(entry):
+            group = kind, entry.organization_id, entry.order_id or "", fact
             sums[group] = sums.get(group, 0) + sats
     for (kind, organization_id, order_id, (field, word)), sats in sums.items():
         if sats:
@@ -59,10 +59,10 @@ def of_entries(entries: Iterable[Entry]) -> Iterator[Event]:
             )
 
 
-def _told(entry: Entry) -> Iterator[tuple[str, tuple[str, str], int]]:
-    """Return what an entry tells, and how many satoshis of it."""
+def _facts(entry: Entry) -> Iterator[tuple[str, tuple[str, str], int]]:
+    """Yield event type, data field and amount of what an entry means to customers."""
     if entry.what is Reason.HTLC_HELD or (
-        # What is settled was held before, and told of then.
+        # A settled payment was announced when it was held.
         entry.source == ledger.RECEIVED and entry.target != ledger.HELD_HTLCS
     ):
         rail = "lightning" if entry.key.startswith(_LIGHTNING) else "onchain"

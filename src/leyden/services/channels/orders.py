@@ -11,7 +11,7 @@ from leyden.domain.sign_in import Right
 from leyden.errors import LeydenError, NotAllowed, NotFound, Stale
 from leyden.services.channels import order_events, quotes, sources
 from leyden.services.channels.checkout import start_ticket
-from leyden.services.channels.cover import Cover, cover_of, covering
+from leyden.services.channels.cover import Cover, cover_of, covering_entries
 from leyden.services.channels.holding import end
 from leyden.services.channels.shop import EVERYTHING, EXPIRY, TICKETS, Shop
 from leyden.services.channels.unit_of_work import UnitOfWork
@@ -112,9 +112,9 @@ async def _add(
 
 
 async def begin(tx: Stores, order: Order) -> Order:
-    """Book what covers an order that was just stored, and let its time run."""
+    """Book credit and charge of an order that was just stored; queue its expiry."""
     work = await UnitOfWork.load(tx, [order.id], now=order.created)
-    work.post(covering(order))
+    work.post(covering_entries(order))
     tx.events.add(order_events.of_new(order), at=order.created)
     if order.to_be_paid:
         work.put(EXPIRY, order.id, due=order.expires)
@@ -130,7 +130,7 @@ def _own(order: Order, organization_id: str) -> Order:
 
 
 async def get(shop: Shop, organization_id: str, order_id: str) -> Order:
-    """Return the organization's order; raise NotFound for anybody else's."""
+    """Return the organization's order; raise NotFound if it is another's."""
     return _own(await shop.database.reader.orders.get(order_id), organization_id)
 
 
@@ -153,8 +153,8 @@ async def cancel(
     """Cancel the order; what was paid for it becomes credit.
 
     The second call answers the same and moves nothing. A ticket is cancelled in the
-    market first, and only if the market says so the order is cancelled. Whether the
-    actor may is looked up before that: what follows cannot be left half done.
+    market first, and the order only if that succeeds. The actor's rights are checked
+    before that, because a cancelled ticket cannot be restored.
     """
     order = await get(shop, organization_id, order_id)
     if order.status is Status.CANCELLED:
@@ -171,7 +171,7 @@ async def cancel(
             await tx.tasks.put(TICKETS, EVERYTHING, due=now)
         raise NotAllowed("the order was filled meanwhile and cannot be cancelled")
     async with shop.database.transaction() as tx:
-        work = await UnitOfWork.load(tx, [order_id], now=now, gives_back=True)
+        work = await UnitOfWork.load(tx, [order_id], now=now, lock_organizations=True)
         current = work.order(order_id)
         if current.status is Status.CANCELLED:
             return current

@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 _COUNTS = {OutputState.BOOKED, OutputState.BURIED}
 
 
-def seen(work: UnitOfWork, order: Order, output: Output, rules: ShopSettings) -> None:
+def record(work: UnitOfWork, order: Order, output: Output, rules: ShopSettings) -> None:
     """Book the output, reverse its booking, or leave it unchanged."""
     known = work.output(output.outpoint)
     if known is None:

@@ -16,7 +16,7 @@ from leyden.services.channels.shop import EVERYTHING, SWEEP, Shop
 
 log = logging.getLogger(__name__)
 
-# More would keep the event loop for longer than anybody else should wait.
+# More would block the event loop for longer than other requests should wait.
 _AT_ONCE = 512
 _MOST_WAITING = 8 * _AT_ONCE
 
@@ -38,7 +38,7 @@ async def listen(shop: Shop, *, pause_s: float = 1.0) -> None:
             log.warning(
                 "not hearing of payments", extra={"why": ", ".join(sorted(why))}
             )
-        except* Exception:  # whatever the treasury talks: the next word may make sense
+        except* Exception:  # a message that we cannot parse: the next ones may be fine
             log.exception("the treasury is not understood")
         await asyncio.sleep(pause_s)
 
@@ -49,16 +49,16 @@ async def book_updates(shop: Shop) -> None:
     The next batch gathers while one is being committed; updates are booked in
     the order in which they arrive.
     """
-    heard: asyncio.Queue[PaymentUpdate] = asyncio.Queue(_MOST_WAITING)
+    queue: asyncio.Queue[PaymentUpdate] = asyncio.Queue(_MOST_WAITING)
 
     async def book() -> None:
         while True:
-            batch = [await heard.get()]
-            while len(batch) < _AT_ONCE and not heard.empty():
-                batch.append(heard.get_nowait())
+            batch = [await queue.get()]
+            while len(batch) < _AT_ONCE and not queue.empty():
+                batch.append(queue.get_nowait())
             await record_payments(shop, batch, now=shop.clock())
 
-    async with asyncio.TaskGroup() as group, aclosing(shop.payments.watch()) as told:
+    async with asyncio.TaskGroup() as group, aclosing(shop.payments.watch()) as updates:
         group.create_task(book())
-        async for update in told:
-            await heard.put(update)
+        async for update in updates:
+            await queue.put(update)

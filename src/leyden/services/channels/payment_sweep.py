@@ -24,16 +24,16 @@ _BATCH = 100
 _MAY_VANISH = {OutputState.SEEN, OutputState.BOOKED}
 
 
-async def look_for(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
-    """Query the treasury about these orders' payments; book what is new.
+async def look_up(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
+    """Look up these orders' payments in the treasury; book new ones.
 
     A payment that the treasury does not list is gone only if the treasury
     knows the order: a treasury that was swapped or restored never had the
     invoice or the coins.
     """
     updates = await shop.payments.lookup(requests)
-    told = {each.outpoint for each in updates if isinstance(each, Output)}
-    strange = {
+    listed = {each.outpoint for each in updates if isinstance(each, Output)}
+    unknown = {
         each.payment_hash
         for each in updates
         if isinstance(each, Invoice) and each.state is InvoiceState.MISSING
@@ -41,7 +41,7 @@ async def look_for(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
     addresses = {
         each.order_id: each.onchain_address
         for each in requests
-        if each.payment_hash not in strange
+        if each.payment_hash not in unknown
     }
     known = await shop.database.reader.outputs.of_orders(addresses)
     updates += [
@@ -52,7 +52,7 @@ async def look_for(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
             confirmations=GONE,
         )
         for each in known
-        if each.state in _MAY_VANISH and each.outpoint not in told
+        if each.state in _MAY_VANISH and each.outpoint not in listed
     ]
     await record_payments(shop, updates, now=shop.clock())
 
@@ -61,7 +61,7 @@ async def sweep(shop: Shop, due: ClaimedTask) -> None:
     """Find payments of all orders that may still gain or lose one."""
     await check_treasury(shop)
     async for batch in _may_change(shop):
-        await look_for(shop, batch)
+        await look_up(shop, batch)
     async with due.transaction() as tx:
         await tx.quotes.forget(until=shop.clock() - 2 * shop.rules.quote_holds)
         await due.reschedule(tx, due=shop.clock() + shop.rules.sweep_every)

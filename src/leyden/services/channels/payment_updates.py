@@ -7,36 +7,38 @@ from leyden.services.channels import outputs
 from leyden.services.channels.shop import Shop
 
 
-async def unbooked(
+async def select_unbooked(
     shop: Shop, updates: Sequence[PaymentUpdate]
 ) -> list[tuple[str, PaymentUpdate]]:
-    """List updates to book, each with its order: each block repeats all."""
+    """List updates to book with their order ids; each block repeats old ones."""
     reader = shop.database.reader
     hashes = {each.payment_hash for each in updates if isinstance(each, Invoice)}
     addresses = {each.address for each in updates if isinstance(each, Output)}
     invoiced = await reader.orders.invoiced(hashes) if hashes else {}
     paid_to = await reader.orders.paid_to(addresses) if addresses else {}
-    known: dict[Outpoint, KnownOutput] = {}
+    stored: dict[Outpoint, KnownOutput] = {}
     if paid_to:
         ids = [order.id for order in paid_to.values()]
-        known = {each.outpoint: each for each in await reader.outputs.of_orders(ids)}
-    news: list[tuple[str, PaymentUpdate]] = []
-    told: set[str] = set()  # what is told twice here is not compared with the past
-    for each in updates:
-        if isinstance(each, Invoice):
-            if found := invoiced.get(each.payment_hash):
+        stored = {each.outpoint: each for each in await reader.outputs.of_orders(ids)}
+    selected: list[tuple[str, PaymentUpdate]] = []
+    selected_keys: set[str] = (
+        set()
+    )  # its second update is not compared with what is stored
+    for update in updates:
+        if isinstance(update, Invoice):
+            if found := invoiced.get(update.payment_hash):
                 order_id, state = found
-                if state is not each.state or each.payment_hash in told:
-                    told.add(each.payment_hash)
-                    news.append((order_id, each))
-        elif order := paid_to.get(each.address):
-            before = known.get(each.outpoint)
+                if state is not update.state or update.payment_hash in selected_keys:
+                    selected_keys.add(update.payment_hash)
+                    selected.append((order_id, update))
+        elif order := paid_to.get(update.address):
+            before = stored.get(update.outpoint)
             if (
                 before is None
-                or outputs.next_state(order, before, each, shop.rules)
+                or outputs.next_state(order, before, update, shop.rules)
                 is not before.state
-                or str(each.outpoint) in told
+                or str(update.outpoint) in selected_keys
             ):
-                told.add(str(each.outpoint))
-                news.append((order.id, each))
-    return news
+                selected_keys.add(str(update.outpoint))
+                selected.append((order.id, update))
+    return selected

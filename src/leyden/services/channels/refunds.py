@@ -22,7 +22,9 @@ async def refund(shop: Shop, due: ClaimedTask, order: Order) -> None:
     if order.held_htlc and request is not None:
         handed_back = await shop.payments.cancel(request)
     async with due.transaction() as tx:
-        work = await UnitOfWork.load(tx, [due.key], now=shop.clock(), gives_back=True)
+        work = await UnitOfWork.load(
+            tx, [due.key], now=shop.clock(), lock_organizations=True
+        )
         order = work.order(due.key)
         if order.may(Event.BROKE):
             if order.held_htlc and not handed_back:

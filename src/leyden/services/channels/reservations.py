@@ -39,8 +39,9 @@ async def prepare(
 ) -> Reservation:
     """Choose coins for an order; raise SoldOut if there are none, or SellerAway.
 
-    The limits are checked here too, so that no invoice is made in vain. One order of
-    theirs for a node is open at a time; "" counts paid ones alone, whoever ordered.
+    The limits are checked here too, so that no useless invoice is created. `whose` is
+    the organization, which may have one open order for a node; with "" only paid
+    orders count, whoever placed them.
     """
     asked = _Asked(whose=whose, channel=quote.channel, counted=False)
     await _check_limits(shop.database.reader, shop, asked, now=now)
@@ -61,7 +62,7 @@ async def seller_uri(rows: Stores) -> str:
 
 
 async def look(shop: Shop) -> SellerWallet:
-    """Return the seller's wallet; raise SellerAway if it is none to sell from."""
+    """Return the seller's wallet; raise SellerAway if we cannot sell from it."""
     if shop.seller is None:
         raise SellerAway("this platform sells no direct channels", retry_after_s=3600)
     wallet = await shop.seller.wallet()
@@ -84,7 +85,7 @@ async def look(shop: Shop) -> SellerWallet:
 def choose(
     wallet: SellerWallet, reserved: set[Outpoint], quote: Quote
 ) -> tuple[Coin, ...]:
-    """Return the coins for a channel: the smallest that does, else few; else none."""
+    """Return coins for a channel: the smallest that suffices, else a few; or none."""
     free = sorted(each for each in wallet.coins if each.outpoint not in reserved)
     if sum(each.sats for each in free) < _needed(quote, 1) + _ANCHOR_RESERVE:
         return ()

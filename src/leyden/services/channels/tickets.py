@@ -16,15 +16,15 @@ from leyden.errors import MarketAway, Stale, Violated
 from leyden.services.channels.filling import fill
 from leyden.services.channels.holding import end
 from leyden.services.channels.shop import Shop
-from leyden.services.channels.unit_of_work import UnitOfWork, until_not_stale
+from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.services.shared.steps import ClaimedTask
 
 log = logging.getLogger(__name__)
 
 _BATCH = 500
-# Whoever watches for a minute is told in a sixteenth of a second, not in a hundredth.
-_WAITED_FOR_A_LOOK = 1_000
-_GIVES_BACK = frozenset({TicketState.FILLED, TicketState.CANCELLED})
+# A buyer who has waited for a minute sees a change within 1/16 s instead of 1/100 s.
+_WAIT_PER_PAUSE = 1_000
+_RETURNS_MONEY = frozenset({TicketState.FILLED, TicketState.CANCELLED})
 
 
 async def follow(shop: Shop, due: ClaimedTask) -> None:
@@ -38,8 +38,8 @@ async def follow(shop: Shop, due: ClaimedTask) -> None:
     try:
         for look in range(rules.tickets_looks):
             if look:
-                await _watch_new(shop)
-            await _look_at_all(shop, tell=look == 0)
+                await _poll_new(shop)
+            await _poll_all(shop, report_missing=look == 0)
             pause = rules.tickets_pause if look else pause
     except MarketAway as error:
         pause = rules.tickets_every
@@ -48,17 +48,17 @@ async def follow(shop: Shop, due: ClaimedTask) -> None:
         await due.reschedule(tx, due=shop.clock() + pause)
 
 
-async def _look_at_all(shop: Shop, *, tell: bool) -> None:
+async def _poll_all(shop: Shop, *, report_missing: bool) -> None:
     reader = shop.database.reader.orders
     for status in (Status.CREATED, Status.SUBMITTED):
         after = ""
         while batch := await reader.in_status(status, after=after, most=_BATCH):
             after = batch[-1].id
             with_ticket = [each for each in batch if each.destination is None]
-            await _follow(shop, with_ticket, tell=tell)
+            await _follow(shop, with_ticket, report_missing=report_missing)
 
 
-async def _watch_new(shop: Shop) -> None:
+async def _poll_new(shop: Shop) -> None:
     """Wait for the next poll of all tickets; poll new tickets more often.
 
     The interval for each ticket depends only on how long ago its own buyer
@@ -73,38 +73,38 @@ async def _watch_new(shop: Shop) -> None:
         now, shortest, due = time.monotonic(), left, []
         for order in new:
             waited = shop.clock() - (order.paid_at or since)
-            pause = max(rules.tickets_pause, waited / _WAITED_FOR_A_LOOK)
+            pause = max(rules.tickets_pause, waited / _WAIT_PER_PAUSE)
             shortest = min(shortest, pause.total_seconds())
             if now - looked.get(order.id, -math.inf) >= pause.total_seconds():
                 looked[order.id] = now
                 due.append(order)
-        await _follow(shop, due, tell=False)
+        await _follow(shop, due, report_missing=False)
         await asyncio.sleep(shortest)
 
 
-async def _follow(shop: Shop, orders: Sequence[Order], *, tell: bool) -> None:
+async def _follow(shop: Shop, orders: Sequence[Order], *, report_missing: bool) -> None:
     if not orders:
         return
-    told = await shop.market.progress([order.ticket_ref for order in orders])
+    progress_by_ref = await shop.market.progress([order.ticket_ref for order in orders])
     for order in orders:
-        if (progress := told.get(order.ticket_ref)) is None:
+        if (progress := progress_by_ref.get(order.ticket_ref)) is None:
             continue
         if progress.state is TicketState.MISSING:
-            if tell:
+            if report_missing:
                 log.error(
                     "the market does not know a ticket of ours",
                     extra={"order": order.id},
                 )
         elif progress.state is TicketState.BROKEN:
             await _cancel_broken_ticket(shop, order)
-        elif _is_news(order, progress):
+        elif _has_changed(order, progress):
             await _move(shop, order, progress)
 
 
 async def _move(shop: Shop, order: Order, progress: Progress) -> None:
     """Move one order; log and skip an order that the database rejects."""
     try:
-        await ticket_moved(shop, order.id, progress)
+        await apply_progress(shop, order.id, progress)
     except (Stale, Violated) as error:
         log.exception(
             "an order cannot move", extra={"order": order.id, "why": error.message}
@@ -115,7 +115,7 @@ async def _cancel_broken_ticket(shop: Shop, order: Order) -> None:
     """Cancel a registered ticket without a bid; the payment becomes credit.
 
     The buyer's poold would wait for this ticket forever, and the buyer has
-    to know of any other ticket, so we do not replace the ticket.
+    to be told about any other ticket, so we do not replace the ticket.
     """
     log.error(
         "a ticket was registered, but the auction has no bid", extra={"order": order.id}
@@ -131,7 +131,7 @@ async def _cancel_broken_ticket(shop: Shop, order: Order) -> None:
         await _move(shop, order, Progress(state=TicketState.CANCELLED))
 
 
-def _is_news(order: Order, progress: Progress) -> bool:
+def _has_changed(order: Order, progress: Progress) -> bool:
     known = {
         Status.CREATED: TicketState.OFFERED,
         Status.SUBMITTED: TicketState.SUBMITTED,
@@ -139,7 +139,7 @@ def _is_news(order: Order, progress: Progress) -> bool:
     return known.get(order.status) is not progress.state
 
 
-async def ticket_moved(shop: Shop, order_id: str, progress: Progress) -> None:
+async def apply_progress(shop: Shop, order_id: str, progress: Progress) -> None:
     """Move the order as far as its ticket has come."""
 
     async def step() -> None:
@@ -148,18 +148,18 @@ async def ticket_moved(shop: Shop, order_id: str, progress: Progress) -> None:
                 tx,
                 [order_id],
                 now=shop.clock(),
-                gives_back=progress.state in _GIVES_BACK,
+                lock_organizations=progress.state in _RETURNS_MONEY,
             )
             order = work.order(order_id)
             has_ticket = order.destination is None
             if has_ticket and order.status in {Status.CREATED, Status.SUBMITTED}:
-                _moved(work, order, progress)
+                _apply(work, order, progress)
             await work.flush(tx)
 
-    await until_not_stale(step)
+    await retry_while_stale(step)
 
 
-def _moved(work: UnitOfWork, order: Order, progress: Progress) -> None:
+def _apply(work: UnitOfWork, order: Order, progress: Progress) -> None:
     if progress.state is TicketState.CANCELLED:
         log.warning("a ticket was cancelled in the market", extra={"order": order.id})
         end(work, order, Event.CANCELLED)
@@ -167,7 +167,7 @@ def _moved(work: UnitOfWork, order: Order, progress: Progress) -> None:
     if progress.state is TicketState.OFFERED:
         return
     if progress.state is TicketState.FILLED and progress.lease is None:
-        # What it cost is not known yet, and so not what comes back: asked again.
+        # Its cost, and so the refund, is not known yet: the next poll asks again.
         log.warning("a filled ticket has no lease yet", extra={"order": order.id})
         return
     if order.status is Status.CREATED:

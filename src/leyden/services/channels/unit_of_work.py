@@ -32,7 +32,7 @@ _TRIES = 8
 
 
 class UnitOfWork(Struct, kw_only=True):
-    """Locked orders, and the money around them."""
+    """Locked orders with their balances, outputs and tasks: read, and to be written."""
 
     now: datetime
     _orders: dict[str, Order]
@@ -54,33 +54,41 @@ class UnitOfWork(Struct, kw_only=True):
         now: datetime,
         organization_ids: Iterable[str] = (),
         with_outputs: bool = False,
-        gives_back: bool = False,
+        lock_organizations: bool = False,
     ) -> "UnitOfWork":
         """Lock and load these orders, with their money and organizations.
 
-        The caller has locked the accounts of the organizations it names. Where an
-        order `gives_back` what it holds, its organization is locked too, after the
-        order: its debts are as they are seen here until what repays them is written.
+        The caller has locked the organizations in `organization_ids`. Set
+        `lock_organizations` if money of an order may become credit: then the orders'
+        organizations are locked too, after the orders, so that the debts read here do
+        not change before they are repaid.
         """
         orders = await tx.orders.lock_many(order_ids) if order_ids else []
-        if gives_back:
-            for team in sorted({order.organization_id for order in orders}):
-                await tx.accounts.lock(team)
-        teams = {*organization_ids, *(order.organization_id for order in orders)}
-        places = [ledger.held(order.id) for order in orders]
-        for team in teams:
-            places += ledger.credit(team), ledger.receivable(team), ledger.owed(team)
+        if lock_organizations:
+            for organization_id in sorted({order.organization_id for order in orders}):
+                await tx.accounts.lock(organization_id)
+        organizations = {
+            *organization_ids,
+            *(order.organization_id for order in orders),
+        }
+        accounts = [ledger.held(order.id) for order in orders]
+        for organization_id in organizations:
+            accounts += (
+                ledger.credit(organization_id),
+                ledger.receivable(organization_id),
+                ledger.owed(organization_id),
+            )
         work = cls(
             now=now,
             _orders={order.id: order for order in orders},
-            _balances=await tx.ledger.balances(places),
+            _balances=await tx.ledger.balances(accounts),
         )
         if with_outputs:
             outputs = await tx.outputs.of_orders(work._orders)
             work._outputs = {each.outpoint: each for each in outputs}
         return work
 
-    # What is known.
+    # Reading.
 
     def order(self, order_id: str) -> Order:
         """Return an order with its changes so far; raise NotFound if unknown."""
@@ -117,7 +125,7 @@ class UnitOfWork(Struct, kw_only=True):
         """List every output ever seen for an order."""
         return [each for each in self._outputs.values() if each.order_id == order.id]
 
-    # What is decided.
+    # Recording decisions.
 
     def post(self, entries: Iterable[Entry]) -> None:
         """Post entries to the ledger."""
@@ -156,7 +164,7 @@ class UnitOfWork(Struct, kw_only=True):
         """Queue a task, due now or at the given time."""
         self._tasks.setdefault((kind, due or self.now), {})[order_id] = None
 
-    # What is written.
+    # Writing.
 
     async def flush(self, tx: Stores) -> None:
         """Write all changes; raise Stale if a row changed that was not locked.
@@ -174,7 +182,7 @@ class UnitOfWork(Struct, kw_only=True):
             await tx.reserved_coins.release(ended)
         await tx.leases.add(self._leases, at=self.now)
         await tx.ledger.post(self._entries, at=self.now)
-        tx.events.add(*self._news(), at=self.now)
+        tx.events.add(*self._new_events(), at=self.now)
         for (kind, due), keys in self._tasks.items():
             await tx.tasks.put_many(kind, list(keys), due=due)
         for order_id, before, after in self._moves:
@@ -190,14 +198,14 @@ class UnitOfWork(Struct, kw_only=True):
             if after in ENDED and self._orders[order_id].destination is not None
         ]
 
-    def _news(self) -> Iterator[Event]:
+    def _new_events(self) -> Iterator[Event]:
         yield from order_events.of_entries(self._entries)
         for order_id, _, after in self._moves:
             yield from order_events.of_move(self._orders[order_id], after)
 
 
-async def until_not_stale(step: Callable[[], Awaitable[None]]) -> None:
-    """Retry while the step raises Stale; a few rounds are enough."""
+async def retry_while_stale(step: Callable[[], Awaitable[None]]) -> None:
+    """Run the step again while it raises Stale, at most eight times."""
     for _ in range(_TRIES - 1):
         try:
             return await step()

@@ -1,8 +1,7 @@
-"""Listening to the seller's peers: one reader for all processes, for ever.
+"""Listening to the seller's peers, by one process of the platform.
 
-lnd hands each message to everybody who listens, so two readers would answer twice and
-order twice. The task is claimed by one process, and a reader that has lost it can
-write nothing any more.
+lnd passes each message to all subscribers, so two readers would answer and order twice.
+The task is claimed by one process, and a reader that has lost the claim cannot write.
 """
 
 import asyncio
@@ -32,23 +31,23 @@ async def listen(shop: Shop, due: ClaimedTask) -> None:
     if shop.messages is None or shop.rules.lsps1 is None:
         return
     answering = _Answering(shop, shop.messages, due)
-    told = ""
+    logged = ""
     async with asyncio.TaskGroup() as group:
         while True:
             try:
                 async with aclosing(shop.messages.listen()) as messages:
-                    async for each in messages:
-                        told = ""
-                        answering.take(each, group)
+                    async for message in messages:
+                        logged = ""
+                        answering.take(message, group)
             except Away as error:
-                if str(error) != told:
-                    told = str(error)
-                    log.warning("not hearing of LSPS1's clients", extra={"why": told})
+                if str(error) != logged:
+                    logged = str(error)
+                    log.warning("not hearing of LSPS1's clients", extra={"why": logged})
             await asyncio.sleep(_AGAIN_S)
 
 
 class _Answering:
-    """Answers under way: bounded in all, and of each peer."""
+    """Answers in progress, with limits in total and for each peer."""
 
     def __init__(self, shop: Shop, messages: Messages, due: ClaimedTask) -> None:
         assert shop.rules.lsps1 is not None  # noqa: S101  the caller looked
@@ -59,7 +58,7 @@ class _Answering:
         self._of_peer: Counter[str] = Counter()
 
     def take(self, message: Message, group: asyncio.TaskGroup) -> None:
-        """Start to answer, or drop what is too much: its sender asks again."""
+        """Start to answer, or drop a message over the limits: its sender asks again."""
         peer = message.peer
         if self._of_peer.total() >= _AT_ONCE or self._of_peer[peer] >= _AT_ONCE_OF_PEER:
             return
