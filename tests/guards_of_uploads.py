@@ -266,7 +266,7 @@ GUARDS = (
     Guard(
         "what has to stay of a backup's history stays",
         "storage/replaced_backups.py",
-        "for id_ in making_room(history):",
+        "for id_ in versions_to_delete(history):",
         "for id_, _ in rows[:-20]:",
         "tests/services/test_resealing.py",
     ),

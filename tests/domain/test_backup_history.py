@@ -5,7 +5,12 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.backup_history import LONG_USE, MOST_BRIEF, Version, making_room
+from leyden.domain.backup_history import (
+    LONG_USE,
+    MOST_BRIEF,
+    Version,
+    versions_to_delete,
+)
 from tests.conftest import NOW
 
 MINUTE = timedelta(minutes=1)
@@ -20,13 +25,13 @@ def history(*uses: timedelta) -> list[Version]:
 
 
 def test_a_few_all_stay() -> None:
-    assert making_room([]) == []
-    assert making_room(history(*[MINUTE] * MOST_BRIEF)) == []
+    assert versions_to_delete([]) == []
+    assert versions_to_delete(history(*[MINUTE] * MOST_BRIEF)) == []
 
 
 def test_the_first_and_what_was_in_use_for_a_day_stay_whatever_follows() -> None:
     uses = (LONG_USE, MINUTE, *[MINUTE * 2] * 60)
-    gone = making_room(history(*uses))
+    gone = versions_to_delete(history(*uses))
     assert len(gone) == 41
     assert not {0, 1} & {*gone}
     assert gone[0] == 2, "it was in use for the shortest time"
@@ -34,16 +39,16 @@ def test_the_first_and_what_was_in_use_for_a_day_stay_whatever_follows() -> None
 
 def test_what_was_in_use_for_hours_outlasts_what_was_for_minutes() -> None:
     uses = (timedelta(hours=3), *[MINUTE] * 500)
-    assert 1 not in making_room(history(*uses))
+    assert 1 not in versions_to_delete(history(*uses))
 
 
 def test_of_equals_the_latest_stay() -> None:
-    assert making_room(history(*[timedelta()] * (MOST_BRIEF + 2))) == [1, 2]
+    assert versions_to_delete(history(*[timedelta()] * (MOST_BRIEF + 2))) == [1, 2]
 
 
 def test_a_clock_that_was_set_back_pushes_nothing_out() -> None:
     uses = (timedelta(days=-9), *[MINUTE] * 60)
-    assert 1 not in making_room(history(*uses))
+    assert 1 not in versions_to_delete(history(*uses))
 
 
 @given(
@@ -54,7 +59,7 @@ def test_however_they_follow_what_has_to_stay_stays(minutes: list[int]) -> None:
     kept: list[Version] = []
     for version in versions:  # one after the other, as they come
         kept.append(version)
-        gone = making_room(kept)
+        gone = versions_to_delete(kept)
         kept = [each for each in kept if each.id not in gone]
     days = sum(MINUTE * each >= LONG_USE for each in minutes)
     assert len(kept) <= 1 + days + MOST_BRIEF + days

@@ -60,33 +60,33 @@ def test_other_hosts_are_none(text: str) -> None:
 
 @given(
     wanted=st.dictionaries(HOSTS, PLACES),
-    told=st.dictionaries(HOSTS, PLACES),
-    there=st.dictionaries(HOSTS, PLACES),
+    known=st.dictionaries(HOSTS, PLACES),
+    present=st.dictionaries(HOSTS, PLACES),
     others=st.sets(HOSTS),
 )
 def test_after_the_plan_tor_has_what_is_wanted_and_leads_there(
     wanted: dict[str, str],
-    told: dict[str, str],
-    there: dict[str, str],
+    known: dict[str, str],
+    present: dict[str, str],
     others: set[str],
 ) -> None:
     """Whatever Tor has, if what was stored is true, or nothing was."""
     others -= wanted.keys()
-    told = {host: to for host, to in told.items() if there.get(host, to) == to}
-    found = plan(wanted, told=told, there=there, ours=there.keys() - others)
-    after = dict(there)
+    known = {host: to for host, to in known.items() if present.get(host, to) == to}
+    found = plan(wanted, known=known, present=present, ours=present.keys() - others)
+    after = dict(present)
     for host in found.remove:
         del after[host]
     for host in found.add:
         assert host not in after, "Tor would refuse it"
         after[host] = wanted[host]
-    kept = {host: there[host] for host in others if host in there}
+    kept = {host: present[host] for host in others if host in present}
     assert after == {**wanted, **kept}
-    again = plan(wanted, told=wanted, there=after, ours=after.keys() - others)
+    again = plan(wanted, known=wanted, present=after, ours=after.keys() - others)
     assert again == Plan()
 
 
 def test_what_leads_where_it_should_is_left_alone() -> None:
     wanted = {HOST: "127.0.0.1:21000"}
-    assert plan(wanted, told=wanted, there=[HOST], ours=[HOST]) == Plan()
+    assert plan(wanted, known=wanted, present=[HOST], ours=[HOST]) == Plan()
     assert onions.PORT == 9735

@@ -1,9 +1,9 @@
-"""Which of the backups that were replaced make room for others.
+"""Which replaced backups to delete when the history is full.
 
-Whoever has stolen a key of a node can put garbage in a backup's place, again and again.
-Were the oldest to make room, twenty times would be enough to push the original out. So
-what was in use for a day makes room for nothing, nor does the first of all; of the
-others those go first that were in use for the shortest time.
+A thief of a node's API key can replace a backup with garbage, again and again. If the
+oldest were deleted first, twenty times would be enough to delete the original. So the
+first backup is never deleted, nor one that was in use for a day; of the others, those
+that were in use for the shortest time are deleted first.
 """
 
 from collections.abc import Sequence
@@ -14,20 +14,20 @@ from typing import Final
 from leyden.values import Struct
 
 LONG_USE: Final = timedelta(days=1)
-MOST_BRIEF: Final = 20  # a window that replaces again and again fills no disk
+MOST_BRIEF: Final = 20  # an attacker who replaces again and again fills no disk
 
 
 class Version(Struct, frozen=True):
-    """One that was in use until another took its place."""
+    """A backup that was in use until it was replaced."""
 
     id: int
     until: datetime
 
 
-def making_room(history: Sequence[Version]) -> list[int]:
-    """Return those of one backup that make room; `history` begins with the first.
+def versions_to_delete(history: Sequence[Version]) -> list[int]:
+    """Return the ids of versions to delete; `history` is in order, oldest first.
 
-    Where a clock was set back between two, how long is told by how far they are apart.
+    The duration of use is an absolute difference, because a clock may be set back.
     """
     uses = [
         (abs(version.until - before.until), version.id)

@@ -1,6 +1,7 @@
-"""What endpoints are sent: an event as JSON and signed, or a sentence for a chat.
+"""Formats of endpoints: an event as signed JSON, or a sentence for a chat.
 
-A chat's URL is a secret: whoever has it can write there. It is shown without its path.
+A chat's URL is a secret, because it permits writing to the chat. It is shown without
+its path.
 """
 
 import json
@@ -18,7 +19,7 @@ _HIDDEN: Final = "/…"
 
 
 class Format(StrEnum):
-    """The shape in which an endpoint is sent events."""
+    """The format in which an endpoint gets events."""
 
     STANDARD = auto()  # JSON, signed as Standard Webhooks are
     SLACK = auto()
@@ -29,7 +30,7 @@ class Format(StrEnum):
 
     @property
     def is_chat(self) -> bool:
-        """Whether people read it: a sentence, without a signature."""
+        """Whether it gets sentences for people, without a signature."""
         return self in _CHATS
 
 
@@ -56,14 +57,14 @@ def check_url(format_: Format, url: str) -> None:
 
 
 def shown_url(url: str) -> str:
-    """Return what may be shown of a chat's URL: not what follows the host."""
+    """Return a chat's URL with everything after the host masked."""
     return f"{webhook_urls.origin(url)}{_HIDDEN}"
 
 
 def message(format_: Format, text: str) -> str:
-    """Return the body that makes a chat show this text, and nothing else.
+    """Return the request body that makes a chat show this text literally.
 
-    What customers have named cannot mention everybody, nor link to anywhere.
+    Names that customers chose can neither mention people nor become links.
     """
     match format_:
         case Format.SLACK:
@@ -82,5 +83,5 @@ def message(format_: Format, text: str) -> str:
 
 
 def content_type(format_: Format) -> str:
-    """Return the type of such a body."""
+    """Return the content type of `message`."""
     return "text/plain" if format_ is Format.NTFY else "application/json"

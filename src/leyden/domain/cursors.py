@@ -1,8 +1,8 @@
 """Cursors: where a reader of an organization's event log is.
 
-A cursor is the id of the last event that was read, so a receiver goes on from the last
-one it knows. It holds the event's number, a mark of its organization, and random digits
-that differ once a log goes on from a backup: numbers come again then, ids never do.
+A cursor is the id of the last event that was read, so a reader continues after the last
+one it knows. It has the event's number, a mark of its organization, and random digits.
+After a restore from a backup numbers are used again, but the random digits differ.
 """
 
 import re
@@ -37,7 +37,7 @@ START: Final = Cursor(0, _NO_TAG)
 
 
 def new_tags(count: int) -> Iterator[str]:
-    """Yield the random digits of so many new events' ids."""
+    """Yield random digits for the ids of `count` new events."""
     digits = secrets.token_hex(count * _TAG_BYTES)
     for place in range(0, len(digits), 2 * _TAG_BYTES):
         yield digits[place : place + 2 * _TAG_BYTES]
@@ -49,7 +49,7 @@ def write(organization_id: str, number: int, tag: str) -> str:
 
 
 def parse(organization_id: str, text: str, *, field: str = "after") -> Cursor:
-    """Parse a cursor, or raise Malformed: it is no cursor, or another log's."""
+    """Parse a cursor; raise Malformed if it is not one, or is of another log."""
     match = _FORM.fullmatch(text)
     if match is None:
         raise Malformed(

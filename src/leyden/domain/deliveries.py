@@ -1,4 +1,4 @@
-"""Delivery of events: when to attempt, what answers mean, what is next.
+"""Delivery of events: retries, the meaning of answers, and the next event.
 
 pending ──2xx──> delivered
    │ ├── anything else: retried with growing delay; in the end ──> failed

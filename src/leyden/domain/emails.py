@@ -1,7 +1,7 @@
-"""Emails: what is a message, and what it may be made of.
+"""Emails: valid addresses, and messages composed safely.
 
-Names and addresses that people chose stand in them. None may begin another header, or
-another recipient.
+They contain names and addresses that people chose, which must not be able to add
+another header or another recipient.
 """
 
 import email.policy
@@ -53,7 +53,7 @@ def is_address(text: str) -> bool:
 
 
 def compose(message: Email, *, sender: str, now: datetime) -> EmailMessage:
-    """Return the message as a mail server takes it."""
+    """Return the message as bytes for a mail server."""
     made = EmailMessage(policy=_POLICY)
     made["From"] = Address(NAME, addr_spec=sender)
     made["To"] = Address(addr_spec=message.to)
@@ -69,5 +69,5 @@ def compose(message: Email, *, sender: str, now: datetime) -> EmailMessage:
 
 
 def one_line(text: str) -> str:
-    """Return text that stays on its line."""
+    """Return the text on one line."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())

@@ -38,13 +38,13 @@ class EventType(Struct, frozen=True, kw_only=True):
     scopes: frozenset[Scope]  # a key needs all of them
 
 
-def _of_nodes(name: str, about: str, **more: str | int | list[str]) -> EventType:
+def _node_event(name: str, about: str, **more: str | int | list[str]) -> EventType:
     example = {**_NODE, **more}
     scopes = frozenset({Scope.NODE})
     return EventType(name=f"node.{name}", about=about, example=example, scopes=scopes)
 
 
-def _of_orders(name: str, about: str, *, status: str) -> EventType:
+def _order_event(name: str, about: str, *, status: str) -> EventType:
     return EventType(
         name=f"order.{name}",
         about=about,
@@ -53,78 +53,78 @@ def _of_orders(name: str, about: str, *, status: str) -> EventType:
     )
 
 
-def _of_channels(name: str, about: str) -> EventType:
+def _channel_event(name: str, about: str) -> EventType:
     data: Data = {
         "order_id": _ORDER_ID,
         "channel_point": f"{'5f' * 32}:0",
         "lease_ends_block": 852_016,
     }
-    return _of_money(f"channel.{name}", about, data)
+    return _money_event(f"channel.{name}", about, data)
 
 
-def _of_money(name: str, about: str, example: Data) -> EventType:
+def _money_event(name: str, about: str, example: Data) -> EventType:
     scopes = frozenset({Scope.FLOW})
     return EventType(name=name, about=about, example=example, scopes=scopes)
 
 
-def _of_the_team(name: str, about: str, example: Data) -> EventType:
+def _team_event(name: str, about: str, example: Data) -> EventType:
     return EventType(name=name, about=about, example=example, scopes=_BOTH)
 
 
 TYPES: Final[Mapping[str, EventType]] = {
     each.name: each
     for each in (
-        _of_nodes(
+        _node_event(
             "created",
             "A node was created.",
             network="testnet",
             type="standard",
             version="v0.20.2-beta",
         ),
-        _of_nodes("started", "An lnd was started for the node.", status="starting"),
-        _of_nodes(
+        _node_event("started", "An lnd was started for the node.", status="starting"),
+        _node_event(
             "waiting_init", "The node waits for a wallet.", status="waiting_init"
         ),
-        _of_nodes(
+        _node_event(
             "waiting_unlock", "The node waits to be unlocked.", status="waiting_unlock"
         ),
-        _of_nodes("running", "The node is running.", status="running"),
-        _of_nodes("stopped", "The node has stopped.", status="stopped"),
-        _of_nodes(
+        _node_event("running", "The node is running.", status="running"),
+        _node_event("stopped", "The node has stopped.", status="stopped"),
+        _node_event(
             "failed", "The node could not be started; it is retried.", status="failed"
         ),
-        _of_nodes(
+        _node_event(
             "updated",
             "The node's version of lnd was changed; it restarts.",
             from_version="v0.20.1-beta",
             version="v0.20.2-beta",
         ),
-        _of_nodes(
+        _node_event(
             "deleted",
             "The node was deleted; its data is kept for some days.",
             status="deleting",
         ),
-        _of_nodes(
+        _node_event(
             "restored", "The node, which was deleted, is back.", status="stopped"
         ),
-        _of_nodes(
+        _node_event(
             "update_available",
             "A newer version of lnd is available.",
             version="v0.20.2-beta",
             service_version="0.1.0",
         ),
-        _of_nodes(
+        _node_event(
             "out_of_order_block",
             "lnd got blocks out of order: restart it soon.",
             log="2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: "
             "expecting height=9, got height=7",
         ),
-        _of_nodes(
+        _node_event(
             "settings_changed",
             "Settings of the node were changed: their names.",
             settings=["alias", "whitelist"],
         ),
-        _of_nodes(
+        _node_event(
             "certificate_expiring",
             "The node's certificate ends within 30 days: restart the node.",
             expires="2026-03-31T12:00:00.000Z",
@@ -150,28 +150,28 @@ TYPES: Final[Mapping[str, EventType]] = {
             example={**_NODE, "drilled": "2026-03-01T12:00:00.000Z"},
             scopes=frozenset({Scope.NODE}),
         ),
-        _of_orders("created", "An order was placed.", status="waiting_payment"),
-        _of_orders("paid", "All of the price is there.", status="creating"),
-        _of_orders("ticket_ready", "The order has its ticket.", status="created"),
-        _of_orders("submitted", "The ticket was registered.", status="submitted"),
-        _of_orders("filled", "The channel was bought.", status="filled"),
-        _of_orders(
+        _order_event("created", "An order was placed.", status="waiting_payment"),
+        _order_event("paid", "All of the price is there.", status="creating"),
+        _order_event("ticket_ready", "The order has its ticket.", status="created"),
+        _order_event("submitted", "The ticket was registered.", status="submitted"),
+        _order_event("filled", "The channel was bought.", status="filled"),
+        _order_event(
             "failed", "No ticket or channel came; the money went back.", status="failed"
         ),
-        _of_orders("expired", "The order was not paid in time.", status="expired"),
-        _of_orders("cancelled", "The order was cancelled.", status="cancelled"),
-        _of_channels(
+        _order_event("expired", "The order was not paid in time.", status="expired"),
+        _order_event("cancelled", "The order was cancelled.", status="cancelled"),
+        _channel_event(
             "lease_ending",
             "The lease of a channel that we opened to a node ends within a week.",
         ),
-        _of_channels(
+        _channel_event(
             "lease_ended", "The lease of a channel that we opened to a node has ended."
         ),
-        _of_channels(
+        _channel_event(
             "closed_early",
             "A channel that we opened to a node was closed before its lease ended.",
         ),
-        _of_money(
+        _money_event(
             "channel.fee_bumped",
             "The transaction of a channel stayed unconfirmed; we raised its fee.",
             {
@@ -180,49 +180,49 @@ TYPES: Final[Mapping[str, EventType]] = {
                 "sat_per_vbyte": 48,
             },
         ),
-        _of_money(
+        _money_event(
             "payment.received",
             "A payment for an order arrived; over Lightning it is held at first.",
             {"order_id": _ORDER_ID, "rail": "lightning", "amount": 16_163},
         ),
-        _of_money(
+        _money_event(
             "payment.returned",
             "A payment went back: the held one to its payer (`handed_back`), by the "
             "chain (`reversed`), or by the operator (`refund`).",
             {"order_id": _ORDER_ID, "reason": "handed_back", "amount": 16_163},
         ),
-        _of_money(
+        _money_event(
             "credit.changed",
             "Credit rose, or fell (below 0); `reason` is the `what` of the ledger.",
             {"order_id": "", "reason": "coupon", "amount": 21_000},
         ),
-        _of_the_team(
+        _team_event(
             "key.created",
             "An API key was created.",
             {"key_id": _KEY_ID, "name": "harbour", "scopes": ["node"], "expires": ""},
         ),
-        _of_the_team("key.revoked", "An API key was revoked.", {"key_id": _KEY_ID}),
-        _of_the_team(
+        _team_event("key.revoked", "An API key was revoked.", {"key_id": _KEY_ID}),
+        _team_event(
             "key.expiring",
             "An API key ends within 7 days. Not sent for keys created for less.",
             {"key_id": _KEY_ID, "name": "harbour", "expires": _EXPIRES},
         ),
-        _of_the_team(
+        _team_event(
             "login.new_device",
             "A member signed in with a browser that is new for them.",
             {"user_id": _USER_ID, "session_id": _SESSION_ID},
         ),
-        _of_the_team(
+        _team_event(
             "member.joined",
             "Somebody joined the organization.",
             {"user_id": _USER_ID, "role": "developer"},
         ),
-        _of_the_team(
+        _team_event(
             "member.role_changed",
             "A member's role was changed.",
             {"user_id": _USER_ID, "role": "admin", "from_role": "developer"},
         ),
-        _of_the_team(
+        _team_event(
             "member.removed",
             "A member was removed, or left.",
             {"user_id": _USER_ID, "role": "developer"},
@@ -276,7 +276,7 @@ class Event(Struct, frozen=True, kw_only=True):
     organization_id: str
     type: str
     data: Data
-    once: str = ""  # under which the organization is told of it only once
+    once: str = ""  # a key under which it is logged only once
 
 
 class KeptEvent(Struct, frozen=True, kw_only=True):
@@ -300,7 +300,7 @@ def visible(
 
 
 def parse_types(text: str, *, among: Collection[str]) -> frozenset[str]:
-    """Parse `order.paid,node.*` into types; empty is all of those it may be."""
+    """Parse `order.paid,node.*` into types; an empty text is all in `among`."""
     if not text:
         return frozenset(among)
     return match_types(text.split(","), among=among)
@@ -313,7 +313,7 @@ def match_types(
     known: Collection[str] = TYPES,
     field: str = "type",
 ) -> frozenset[str]:
-    """Return the types that these words name: a type, `order.*`, or `*`."""
+    """Return the types that match these words: a type, `order.*`, or `*`."""
     found: set[str] = set()
     for word in words:
         named = _named(word.strip(), known)

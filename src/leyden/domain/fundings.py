@@ -114,15 +114,15 @@ class Chain(Struct, frozen=True, kw_only=True):
 def follow(
     funding: Funding, chain: Chain, rules: FundingRules
 ) -> tuple[FundingState, Obstacle | Bump]:
-    """Return where a funding transaction stands, and what is to be done about it."""
+    """Return the state of a funding transaction, and an obstacle or a bump to make."""
     found = chain.find(funding.txid)
     if found is not None and found.confirmations > 0:
-        # Not proven, its block may be in no chain: it is watched on.
+        # If not proven, its block may not be in the chain: keep watching.
         buried = found.proven and found.confirmations >= rules.buried_after
         state = FundingState.BURIED if buried else FundingState.CONFIRMED
         return state, Obstacle.NONE
     if rival := _rival(funding, chain):
-        # Not proven, the block that has it may be in no chain: then it is not known.
+        # If not proven, its block may not be in the chain: nothing is certain yet.
         if rival.proven and rival.confirmations >= rules.lost_after:
             return FundingState.LOST, Obstacle.NONE
         return FundingState.UNCONFIRMED, Obstacle.CONFLICT

@@ -1,4 +1,4 @@
-"""HOST:PORT as customers write it: read in one way only, and allowed to be called."""
+"""Parsing of HOST:PORT from customers, and checks of where it leads."""
 
 import ipaddress
 import re

@@ -1,4 +1,4 @@
-"""Emails that people get one by one: about their account, and invitations."""
+"""Emails to one person: about the account, and invitations."""
 
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -16,7 +16,7 @@ Facts = Mapping[str, str]
 
 
 class Letter(Struct, frozen=True, kw_only=True):
-    """What an email says: a kind, and what it is filled in with."""
+    """An email's kind, and the values for its text."""
 
     kind: str
     facts: Facts

@@ -1,4 +1,4 @@
-"""What is spoken in LSPS1 (bLIP-51): its faults, its limits, and an order's fields.
+"""The LSPS1 protocol (bLIP-51): its errors, its limits, and an order's fields.
 
 Satoshis are strings of digits, everything else is what JSON has for it. A field that
 nobody knows is refused by its name, as the specification demands, but for two that

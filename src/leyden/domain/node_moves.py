@@ -23,11 +23,11 @@ from leyden.domain.nodes import Action, DesiredState, Node, ObservedEvent, Statu
 from leyden.errors import NotAllowed
 from leyden.values import replace
 
-# An lnd that ends by itself is started again after 1 s, 2 s, 4 s ... 5 minutes.
+# An lnd that crashed is started again after 1 s, 2 s, 4 s ... 5 minutes.
 FIRST_PAUSE = timedelta(seconds=1)
 LONGEST_PAUSE = timedelta(minutes=5)
 
-# So long the data of a deleted node can be brought back.
+# A deleted node can be restored for this long.
 KEPT = timedelta(days=7)
 
 
@@ -36,7 +36,7 @@ class Step(StrEnum):
 
     START = auto()
     STOP = auto()
-    REMOVE = auto()  # the data, once the time to regret is over
+    REMOVE = auto()  # the data, once the node cannot be restored any more
     WAIT = auto()  # until `due`
     NOTHING = auto()
 
@@ -49,9 +49,9 @@ _UP = frozenset(
         Status.RUNNING,
     }
 )
-# Where what lnd says of itself is what the owner is told. A stopped node is among
-# them: after a crash it shows `stopped` until the next lnd says its first word.
-_HEARD = _UP | {Status.RESTARTING, Status.UPDATING, Status.STOPPED}
+# In these statuses lnd's own state becomes the status. Stopped is one of them: after
+# a crash a node shows `stopped` until the next lnd reports its first state.
+_FOLLOWS_LND = _UP | {Status.RESTARTING, Status.UPDATING, Status.STOPPED}
 
 Cause = Action | ObservedEvent
 
@@ -83,15 +83,20 @@ MOVES: Mapping[tuple[Status, Cause], Status] = {
     (Status.DELETING, Action.RESTORE): Status.STOPPING,
     (Status.PROVISIONING, ObservedEvent.LAUNCHED): Status.STARTING,
     (Status.FAILED, ObservedEvent.LAUNCHED): Status.STARTING,
-    **{(status, ObservedEvent.OPENING): Status.STARTING for status in _HEARD},
-    **{(status, ObservedEvent.UNINITIALIZED): Status.WAITING_INIT for status in _HEARD},
-    **{(status, ObservedEvent.LOCKED): Status.WAITING_UNLOCK for status in _HEARD},
-    **{(status, ObservedEvent.SERVING): Status.RUNNING for status in _HEARD},
-    **{(status, ObservedEvent.ENDED): Status.STOPPED for status in _HEARD},
+    **{(status, ObservedEvent.OPENING): Status.STARTING for status in _FOLLOWS_LND},
+    **{
+        (status, ObservedEvent.UNINITIALIZED): Status.WAITING_INIT
+        for status in _FOLLOWS_LND
+    },
+    **{
+        (status, ObservedEvent.LOCKED): Status.WAITING_UNLOCK for status in _FOLLOWS_LND
+    },
+    **{(status, ObservedEvent.SERVING): Status.RUNNING for status in _FOLLOWS_LND},
+    **{(status, ObservedEvent.ENDED): Status.STOPPED for status in _FOLLOWS_LND},
     (Status.STOPPING, ObservedEvent.ENDED): Status.STOPPED,
     **{
         (status, ObservedEvent.BROKE): Status.FAILED
-        for status in _HEARD | {Status.PROVISIONING, Status.FAILED}
+        for status in _FOLLOWS_LND | {Status.PROVISIONING, Status.FAILED}
     },
 }
 

@@ -62,7 +62,7 @@ PUBLIC: Final = Calls()
 
 
 def parse(
-    given: object,
+    sent: object,
     *,
     webhooks: Allowed = USUAL,
     calls: Calls = PUBLIC,
@@ -70,13 +70,13 @@ def parse(
 ) -> NodeSettings:
     """Parse the settings of a new node; raise which one is wrong and why.
 
-    `listen` is what is meant where it is not given: the operator says.
+    `listen` is the operator's default for that setting.
     """
-    sent = _known(given)
+    known = _known(sent)
     for name in _REQUIRED:
-        if name not in sent:
+        if name not in known:
             raise Malformed(f"{name}: is required")
-    settings = _read({**_DEFAULTS, "listen": listen, **sent}, webhooks)
+    settings = _read({**_DEFAULTS, "listen": listen, **known}, webhooks)
     if settings.webhook:
         webhook_urls.check_address(settings.webhook, calls.webhook)
     if settings.remotesigninghost:
@@ -86,22 +86,22 @@ def parse(
 
 def change(
     current: NodeSettings,
-    given: object,
+    sent: object,
     *,
     webhooks: Allowed = USUAL,
     calls: Calls = PUBLIC,
 ) -> NodeSettings:
-    """Return the settings with the given ones changed; the rest stays.
+    """Return the current settings with those sent changed; the rest stays.
 
     A secret sent back masked, as the API shows it, stays as it was. So does an
     unchanged address that may not be called now: it must not keep the owner
     from changing something else, and is refused again when it is called.
     """
-    sent = _known(given)
+    known = _known(sent)
     for name in SECRETS:
-        if sent.get(name) == MASK:
-            del sent[name]
-    settings = _read({**asdict(current), **sent}, webhooks)
+        if known.get(name) == MASK:
+            del known[name]
+    settings = _read({**asdict(current), **known}, webhooks)
     if settings.webhook and settings.webhook != current.webhook:
         webhook_urls.check_address(settings.webhook, calls.webhook)
     moved = settings.remotesigninghost != current.remotesigninghost
@@ -215,7 +215,7 @@ def _text(setting: Setting, value: object) -> str:
 
 
 def _digits(setting: Setting, value: object) -> str:
-    """Read a number strictly: 1 is none, and neither is " 1"."""
+    """Parse a number from a string strictly: neither 1 nor " 1" is valid."""
     name, text = setting.name, _text(setting, value)
     if not text:
         return ""

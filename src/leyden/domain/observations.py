@@ -50,10 +50,10 @@ class Observation(Struct, frozen=True, kw_only=True):
     """The current knowledge about one process."""
 
     process: str
-    known: bool = True  # False: whoever was asked cannot see it; nothing follows
+    known: bool = True  # False: the runtime cannot see it, so nothing changes
     alive: bool = True
-    state: State | None = None  # None: it has not said a word yet
-    asked: bool = False  # it ended because its owner told it to
+    state: State | None = None  # None: it has not reported one yet
+    asked: bool = False  # it ended because its owner stopped it
 
 
 def record_host(node: Node, *, host: str) -> Node:
@@ -72,8 +72,9 @@ def record_failure(
 ) -> Node:
     """Record a failed launch; launches are retried with growing delay.
 
-    Where the launch had come to a process, `seen` is what is known of that: its end is
-    the failure, and counts once, whoever stores it first. A process that may run stays.
+    If the launch had started a process, `seen` is its observation: the end of that
+    process is the failure, and is counted once, whoever stores it first. A process that
+    may still run is kept.
     """
     if seen is not None:
         after = observe(node, seen, now)

@@ -1,7 +1,7 @@
-"""Onion addresses: the v3 onion service of each node, and what Tor is told of them.
+"""Onion addresses: the v3 onion service of each node, and changes to make in Tor.
 
-The platform draws the key itself, so that the address is known, and stored, before Tor
-hears of it: whatever dies in between, the next one tells Tor of the same service.
+The platform creates the key itself, so that the address is known and stored before the
+service is added to Tor: after a crash in between, the same service is added again.
 """
 
 import base64
@@ -22,7 +22,7 @@ _HOST = re.compile(r"[a-z2-7]{55}d\.onion")  # the version makes the last letter
 
 
 class Onion(Struct, frozen=True, kw_only=True):
-    """An onion service: its key, and where Tor leads what comes in."""
+    """An onion service: its key, and the address to which Tor forwards connections."""
 
     seed: bytes  # of its Ed25519 key
     to: str  # HOST:PORT of the gateway, for one node's peers
@@ -36,7 +36,7 @@ class Onion(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """What Tor has to be told: first what to remove, then what to add."""
+    """The services to remove from Tor, and those to add afterwards."""
 
     remove: tuple[str, ...] = ()
     add: tuple[str, ...] = ()
@@ -65,22 +65,22 @@ def is_host(text: str) -> bool:
 def plan(
     wanted: Mapping[str, str],
     *,
-    told: Mapping[str, str],
-    there: Collection[str],
+    known: Mapping[str, str],
+    present: Collection[str],
     ours: Collection[str],
 ) -> Plan:
-    """Return what to tell Tor, by host; all mappings say where each leads to.
+    """Return the changes to make in Tor; all mappings are of hosts to targets.
 
-    Tor does not say where a service leads: `told` is what it was told, and
-    stored after it was. A service that is there and leads elsewhere, or of which
-    nothing was stored, is made anew. Services that are not ours stay.
+    Tor does not say where a service leads: `known` is what was stored after each
+    service was added. A service in Tor that leads elsewhere, or of which nothing
+    was stored, is replaced. Services that are not ours stay.
     """
     remove = [
         host
-        for host in sorted(set(there) & set(ours))
-        if host not in wanted or told.get(host) != wanted[host]
+        for host in sorted(set(present) & set(ours))
+        if host not in wanted or known.get(host) != wanted[host]
     ]
-    kept = set(there) - set(remove)
+    kept = set(present) - set(remove)
     return Plan(
         remove=tuple(remove), add=tuple(host for host in wanted if host not in kept)
     )

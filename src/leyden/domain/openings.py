@@ -15,9 +15,9 @@ LSPS: Final = 729
 
 
 def takes_zero_conf(features: Collection[int]) -> bool:
-    """Return whether who announces these bits knows channels that are usable at once.
+    """Return whether these feature bits include channels without confirmations.
 
-    Each feature has an even bit too, of those who insist on it.
+    Each feature has an even bit as well, which peers set that require it.
     """
     return all(
         bit in features or bit - 1 in features for bit in (SCID_ALIAS, ZERO_CONF)
@@ -46,11 +46,11 @@ class SellerWallet(Struct, frozen=True, kw_only=True):
 
 
 class OpeningState(StrEnum):
-    """What became of the opening of an order's channel."""
+    """The state of the opening of an order's channel."""
 
     NONE = auto()  # none is under way, and no channel has the order's id
     UNDECIDED = auto()  # its coins are locked: the peer has not answered yet
-    UNPUBLISHED = auto()  # signed by both, and its transaction is nowhere to be seen
+    UNPUBLISHED = auto()  # signed by both, but its transaction was not seen
     PUBLISHED = auto()  # the seller's wallet has its transaction
 
 
@@ -67,7 +67,7 @@ class OpeningRefused(Struct, frozen=True):
     """The refusal to open a channel, by the seller's lnd or the peer."""
 
     why: str
-    offline: bool = False  # the peer is not connected: it may come yet
+    offline: bool = False  # the peer is not connected, but may connect later
 
 
 class ClosedChannel(Struct, frozen=True, kw_only=True):

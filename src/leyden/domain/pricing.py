@@ -121,9 +121,9 @@ def direct_quote(channel: Channel, terms: Terms) -> Quote:
 
 
 def quote_in_full(channel: Channel, terms: Terms) -> Quote:
-    """Return the price of a direct channel of any size and lease, checked elsewhere.
+    """Return the price of a direct channel whose size and lease the caller checked.
 
-    Who buys it has no credit here: what the funding transaction does not cost is ours.
+    Its buyer has no credit here, so we keep what the funding transaction does not cost.
     """
     return replace(_direct_price(channel, terms), keeps_unused_fee=True)
 

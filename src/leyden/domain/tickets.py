@@ -19,7 +19,7 @@ class TicketState(StrEnum):
     SUBMITTED = auto()  # its bid waits for a match
     FILLED = auto()
     CANCELLED = auto()
-    MISSING = auto()  # the market does not know it: what becomes of it nobody can tell
+    MISSING = auto()  # the market does not know it: its outcome is unknown
 
 
 class Ticket(Struct, frozen=True, kw_only=True):

@@ -19,10 +19,10 @@ def utc_now() -> datetime:
 
 
 def is_recent(at: datetime, *, now: datetime, within: timedelta) -> bool:
-    """Return whether it was within so long.
+    """Return whether a time is less than `within` from now.
 
-    What lies as far ahead was told by a clock that has been set back since: it is not
-    recent, or what waits for it to have passed would wait for as long as that.
+    A time further ahead is from a clock that was set back since. It is not recent:
+    otherwise a caller that waits for it to pass would wait for very long.
     """
     return abs(now - at) < within
 

@@ -22,16 +22,16 @@ from leyden.values import Struct
 
 # The node states that the contract announces; the others pass in silence.
 ANNOUNCED = frozenset({"waiting_unlock", "waiting_init", "stopped"})
-# What a test says of a node that is in none of these. A receiver may act on what it is
-# told: nothing comes of this one, while `waiting_unlock` makes an unlocker unlock.
+# The status in test events for nodes in another status. Receivers may act on it:
+# `waiting_unlock` would make an unlocker unlock, while this one is harmless.
 HARMLESS = "stopped"
 
 # How far a receiver's clock may be from ours, the figure of Standard Webhooks.
 TOLERANCE = timedelta(minutes=5)
 _TIMESTAMP = re.compile(r"[0-9]{1,12}")
-# A line of lnd's log has a few hundred bytes; nobody needs a longer one told.
+# A line of lnd's log has a few hundred bytes; longer ones are cut.
 _LONGEST_LOG = 1_024
-# Made once: `json.dumps` makes another encoder for each call that names separators.
+# Created once: `json.dumps` creates an encoder in each call that names separators.
 _write = json.JSONEncoder(separators=(",", ":")).encode
 
 
@@ -104,8 +104,8 @@ def details(event: Event) -> dict[str, str]:
 
 def body(event: Event, *, api: str) -> str:
     """Return the event's body; `api` is the address of the node."""
-    told = {"type": type_of(event), "details": details(event), "api": api}
-    return _write(told)
+    content = {"type": type_of(event), "details": details(event), "api": api}
+    return _write(content)
 
 
 def once_key(event: Event) -> str | None:
@@ -144,12 +144,12 @@ def verify(
         return False
     if abs(int(timestamp) - now.timestamp()) > TOLERANCE.total_seconds():
         return False
-    given = _bytes(headers.get("webhook-signature", "")).split()
-    # No early way out: how long this takes says nothing about what was right.
+    received = _bytes(headers.get("webhook-signature", "")).split()
+    # No early return: the duration must not reveal which signature matched.
     matches = [
-        hmac.compare_digest(ours.encode(), theirs)
-        for ours in _signatures(secrets, _signed(event_id, timestamp, body))
-        for theirs in given
+        hmac.compare_digest(expected.encode(), signature)
+        for expected in _signatures(secrets, _signed(event_id, timestamp, body))
+        for signature in received
     ]
     return any(matches)
 

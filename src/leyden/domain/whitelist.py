@@ -21,16 +21,16 @@ _MAPPED = IPv6Network("::ffff:0:0/96")
 _ABOVE_MAPPED = int(_MAPPED.network_address) >> 32
 
 
-def parse(given: object, *, field: str = "whitelist") -> tuple[str, ...]:
+def parse(value: object, *, field: str = "whitelist") -> tuple[str, ...]:
     """Return the list in canonical form, in order and without duplicates.
 
     Parsing the result returns the same again.
     """
-    if not isinstance(given, list | tuple):
+    if not isinstance(value, list | tuple):
         raise Malformed(f"{field}: must be a list of IP addresses and CIDR blocks")
-    if len(given) > MOST_ENTRIES:
+    if len(value) > MOST_ENTRIES:
         raise Malformed(f"{field}: at most {MOST_ENTRIES} entries are allowed")
-    entries = (_network(entry, f"{field}[{i}]") for i, entry in enumerate(given))
+    entries = (_network(entry, f"{field}[{i}]") for i, entry in enumerate(value))
     return tuple(dict.fromkeys(_write(entry) for entry in entries))
 
 

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from leyden.domain.backup_history import Version, making_room
+from leyden.domain.backup_history import Version, versions_to_delete
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct, hiding
@@ -31,7 +31,7 @@ class ReplacedBackups:
         await self._run(sql.add, node_id=node_id, name=name, at=to_us(now), sealed=was)
         rows = await self._run(sql.history, node_id=node_id, name=name)
         history = [Version(id_, from_us(at)) for id_, at in rows]
-        for id_ in making_room(history):
+        for id_ in versions_to_delete(history):
             await self._run(sql.forget_one, id=id_)
 
     async def list_(self, node_id: str) -> list[ReplacedBackup]:
