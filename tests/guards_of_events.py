@@ -206,7 +206,7 @@ GUARDS = (
         "a node without a backup of channels is told of once",
         "services/nodes/node_events.py",
         '    once = f"{node.id} backup {kind} {when}"\n'
-        "    if await tx.events.told(node.organization_id, once) is None:",
+        "    if await tx.events.logged_at(node.organization_id, once) is None:",
         '    once = f"{node.id} backup {kind} {when}"\n    if True:',
         "tests/services/test_housekeeping.py",
         "writes_no_backup",

@@ -161,8 +161,8 @@ GUARDS = (
             (
                 "a_payment_that_timed_out",
                 "checkout",
-                "_may_become_credit(update) for _, update in unbooked",
-                "False for _ in ()",
+                "any(_may_credit(update) for _, update in unbooked)",
+                "False",
             ),
             (
                 "a_late_payment",

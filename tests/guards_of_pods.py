@@ -115,7 +115,7 @@ GUARDS = (
     Guard(
         "what was refused while a machine was lost is tried at its return",
         "services/nodes/watchers.py",
-        "                    await self._bring_forward(held, known)\n",
+        "                    await self._retry_now(held, known)\n",
         "                    pass\n",
         "tests/services/test_watching.py",
         "not postgres and return",
@@ -395,8 +395,8 @@ GUARDS = (
     Guard(
         "lines that were read before are not announced again",
         _HOME_REPORTS,
-        "if news is None or news.since != known:",
-        "if news is None:",
+        "if reported is None or reported.since != known:",
+        "if reported is None:",
         _REPORTS,
     ),
     Guard(

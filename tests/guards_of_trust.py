@@ -244,7 +244,7 @@ GUARDS = (
     Guard(
         "both roots are given until every node has started anew",
         "services/nodes/views.py",
-        "        told += fleet.authority.others(served)\n",
+        "        trusted += fleet.authority.others(served)\n",
         "        pass\n",
         _ROTATED,
     ),

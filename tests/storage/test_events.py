@@ -220,7 +220,7 @@ async def test_old_events_are_forgotten_and_their_cursors_expire(
 
 
 async def test_what_is_told_once_is_known(db: Database, now: datetime) -> None:
-    assert await db.reader.events.told("a", "update 1") is None
+    assert await db.reader.events.logged_at("a", "update 1") is None
     await tell(db, event("a", once="update 1"), now=now)
-    assert await db.reader.events.told("a", "update 1") == now
-    assert await db.reader.events.told("b", "update 1") is None
+    assert await db.reader.events.logged_at("a", "update 1") == now
+    assert await db.reader.events.logged_at("b", "update 1") is None

@@ -135,8 +135,8 @@ class Events:
         rows = await self._run(sql.last, organization_ids=tuple(organization_ids))
         return {row[0]: Cursor(row[1], row[2]) for row in rows}
 
-    async def told(self, organization_id: str, once: str) -> datetime | None:
-        """Return when an event was last logged that must not be told twice."""
+    async def logged_at(self, organization_id: str, once: str) -> datetime | None:
+        """Return when the event with this `once` key was last logged; None if never."""
         rows = await self._run(sql.told, organization_id=organization_id, once=once)
         return from_us(rows[0][0]) if rows else None
 

@@ -118,9 +118,7 @@ async def _record(
                 {order_id for order_id, _ in unbooked},
                 now=now,
                 with_outputs=any(isinstance(update, Output) for _, update in unbooked),
-                lock_organizations=any(
-                    _may_become_credit(update) for _, update in unbooked
-                ),
+                lock_organizations=any(_may_credit(update) for _, update in unbooked),
             )
             # Sorted by order id, so that rows written together share few pages of the
             # database. The sort is stable: updates of one order keep their order.
@@ -131,7 +129,7 @@ async def _record(
     await retry_while_stale(step)
 
 
-def _may_become_credit(update: PaymentUpdate) -> bool:
+def _may_credit(update: PaymentUpdate) -> bool:
     """Return whether its money may become credit: late, surplus, or order ended."""
     return isinstance(update, Output) or update.state is InvoiceState.CANCELLED
 

@@ -1,4 +1,4 @@
-"""What a node's webhook is told of, stored in the transactions that made it true."""
+"""Events for a node's webhook, stored in the transactions that made them true."""
 
 import secrets
 from collections.abc import Iterable
@@ -32,11 +32,11 @@ async def announce(
         return
     added = locked = False
     for event in events:
-        if not await _is_news(tx, node, event, now):
+        if not await _is_due(tx, node, event, now):
             continue
         if not locked:
-            # The task before its deliveries, as whoever delivers them locks them: the
-            # other way round the two of us would wait for each other.
+            # Lock the task before its deliveries, as the dispatcher does: the other
+            # order would deadlock.
             await tx.tasks.put(WEBHOOKS, node.id, due=now)
             locked = True
         if isinstance(event, StatusChanged):
@@ -76,7 +76,7 @@ async def forget(tx: Stores, node_id: str) -> None:
     await tx.receivers.forget(node_id)
 
 
-async def _is_news(tx: Stores, node: Node, event: Event, now: datetime) -> bool:
+async def _is_due(tx: Stores, node: Node, event: Event, now: datetime) -> bool:
     match event:
         case StatusChanged(status):
             return status in ANNOUNCED

@@ -53,4 +53,4 @@ class BackupWatch:
                 taken = (await tx.backups.latest_channels(node.id)).taken
             except NotFound:
                 taken = None
-            await node_events.tell_backup(tx, locked, taken=taken, now=now)
+            await node_events.record_backup(tx, locked, taken=taken, now=now)

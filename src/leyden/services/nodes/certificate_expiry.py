@@ -51,7 +51,7 @@ async def look(fleet: Fleet, said: frozenset[Alarm] = frozenset()) -> frozenset[
     """Count certificates that expire soon; warn of those not warned of yet."""
     of_nodes = await _of_nodes(fleet)
     found = _alarms(fleet, of_nodes)
-    await _tell(fleet, of_nodes)
+    await _announce(fleet, of_nodes)
     for standing in (Standing.EXPIRING, Standing.EXPIRED):
         number = sum(each.standing is standing for each in found)
         _ENDING.labels(standing.value).set(number)
@@ -92,7 +92,7 @@ async def still_shown(authority: Authority, reader: Stores) -> list[str]:
 
 
 async def ending(fleet: Fleet) -> tuple[Alarm, ...]:
-    """Return those in use that have ended or are about to, the most urgent first.
+    """Return alarms for certificates in use that end soon, the most urgent first.
 
     A node that does not run gets a new one when it is started.
     """
@@ -110,16 +110,16 @@ async def _of_nodes(fleet: Fleet) -> list[tuple[Node, datetime]]:
     return found
 
 
-async def _tell(fleet: Fleet, of_nodes: Iterable[tuple[Node, datetime]]) -> None:
+async def _announce(fleet: Fleet, of_nodes: Iterable[tuple[Node, datetime]]) -> None:
     """Announce each certificate once to the nodes' organizations."""
-    told = fleet.database.reader.events.told
+    logged_at = fleet.database.reader.events.logged_at
     for node, until in of_nodes:
         once = node_events.certificate_once(node.id, until)
-        if await told(node.organization_id, once) is None:
+        if await logged_at(node.organization_id, once) is None:
             async with fleet.database.transaction() as tx:
                 locked = await tx.nodes.lock(node.id)
                 now = fleet.clock()
-                await node_events.tell_certificate(tx, locked, until=until, now=now)
+                await node_events.record_certificate(tx, locked, until=until, now=now)
 
 
 def _alarms(

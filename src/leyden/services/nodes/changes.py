@@ -39,7 +39,7 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
         return before
     await tx.nodes.save(before, after)
     tx.events.add(*node_events.of_change(before, after), at=now)
-    if _leads_elsewhere(before, after):
+    if _route_changes(before, after):
         await tx.tasks.put(ROUTES, EVERYTHING, due=now)
     if plan(after, now) is not Step.NOTHING:
         due = after.due if plan(after, now) is Step.WAIT else now
@@ -57,10 +57,10 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
 
 
 def _is_first_start(node: Node) -> bool:
-    # One that is stopped before it gets a wallet, and started again, counts as well:
-    # nothing that we remember of a node tells.
+    # A node that was stopped before it got a wallet, and started again, counts as well:
+    # nothing that we store distinguishes it.
     return node.revision == 1 and node.crashes == 0
 
 
-def _leads_elsewhere(before: Node, after: Node) -> bool:
+def _route_changes(before: Node, after: Node) -> bool:
     return route_to(before, _PORTS) != route_to(after, _PORTS)

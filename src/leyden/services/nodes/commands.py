@@ -34,7 +34,7 @@ async def command(
     async with fleet.database.transaction() as tx:
         before = await _locked(tx, organization_id, node_id, actor=actor)
         after = apply_command(before, action, now=now, kept=fleet.rules.data_kept)
-        await _asked(tx, before, after, action, actor=actor, now=now)
+        await _record(tx, before, after, action, actor=actor, now=now)
     return after
 
 
@@ -52,7 +52,7 @@ async def update(
         before = await _locked(tx, organization_id, node_id, actor=actor)
         newer = versions.choose_update(before.version, version, fleet.rules.catalogue)
         after = replace(apply_command(before, Action.UPDATE, now=now), version=newer)
-        await _asked(
+        await _record(
             tx,
             before,
             after,
@@ -68,7 +68,7 @@ async def change_settings(
     fleet: Fleet,
     organization_id: str,
     node_id: str,
-    given: Mapping[str, object],
+    changes: Mapping[str, object],
     *,
     actor: str,
     now: datetime,
@@ -76,7 +76,7 @@ async def change_settings(
     """Change some settings; restart lnd only if one of them requires it."""
     async with fleet.database.transaction() as tx:
         before = await _locked(tx, organization_id, node_id, actor=actor)
-        return await _changed(fleet, tx, before, given, actor=actor, now=now)
+        return await _changed(fleet, tx, before, changes, actor=actor, now=now)
 
 
 async def allow_address(
@@ -91,15 +91,15 @@ async def allow_address(
     """Add an address to the whitelist, as it is under the node's lock."""
     async with fleet.database.transaction() as tx:
         before = await _locked(tx, organization_id, node_id, actor=actor)
-        given = {"whitelist": [*before.settings.whitelist, address]}
-        return await _changed(fleet, tx, before, given, actor=actor, now=now)
+        settings = {"whitelist": [*before.settings.whitelist, address]}
+        return await _changed(fleet, tx, before, settings, actor=actor, now=now)
 
 
 async def _changed(
     fleet: Fleet,
     tx: Stores,
     before: Node,
-    given: Mapping[str, object],
+    settings: Mapping[str, object],
     *,
     actor: str,
     now: datetime,
@@ -109,7 +109,9 @@ async def _changed(
     sealed = await tx.launch_specs.get(before.id)
     old = launch_specs.whole_settings(fleet, before, sealed)
     rules = fleet.rules
-    new = node_settings.change(old, given, webhooks=rules.webhooks, calls=rules.calls)
+    new = node_settings.change(
+        old, settings, webhooks=rules.webhooks, calls=rules.calls
+    )
     if not old.listen:
         peer_addresses.check(rules, new)
     after = await peer_addresses.adjust(
@@ -123,7 +125,7 @@ async def _changed(
         resealed = launch_specs.seal_settings(fleet, before.id, new)
         await tx.launch_specs.set_settings(before.id, resealed)
     changes = node_settings.differences(old, new)
-    await _asked(
+    await _record(
         tx, before, after, Action.SETTINGS, actor=actor, now=now, changes=changes
     )
     if changes:
@@ -163,7 +165,7 @@ async def renew_certificate(
             tls = await launch_specs.newest_certificate(fleet, tx, before, now=now)
         await launch_specs.keep_certificate(fleet, tx, before, tls)
         which = "uploaded" if certificate or key else "newest"
-        await _asked(
+        await _record(
             tx,
             before,
             after,
@@ -187,12 +189,12 @@ async def _check_uploaded(
 async def _locked(
     tx: Stores, organization_id: str, node_id: str, *, actor: str
 ) -> Node:
-    """Lock a node for somebody who may still change it."""
+    """Lock a node, and check that the actor may still change it."""
     await rights.confirm(tx, actor, organization_id, Right.NODES)
     return owned_or_not_found(await tx.nodes.lock(node_id), organization_id)
 
 
-async def _asked(
+async def _record(
     tx: Stores,
     before: Node,
     after: Node,

@@ -44,12 +44,12 @@ async def connect(
     served = (await fleet.database.reader.launch_specs.get(node.id)).certificate
     last = x509.load_pem_x509_certificates(up_to_root(fleet, served))[-1]
     der = last.public_bytes(Encoding.DER)
-    told = quote(base64.urlsafe_b64encode(der).decode().rstrip("="))
+    certificate = quote(base64.urlsafe_b64encode(der).decode().rstrip("="))
     return ConnectionDetails(
         node=node,
         rest_url=f"https://{name}:{ports.rest}",
         grpc_address=f"{name}:{ports.grpc}",
-        lndconnect=f"lndconnect://{name}:{ports.grpc}?cert={told}",
+        lndconnect=f"lndconnect://{name}:{ports.grpc}?cert={certificate}",
         hosts_line=f"{ports.host} {name}",
         peer_address=fleet.rules.peer_address(node.open_peer_port),
         onion_address=fleet.rules.onion_address(node.onion, node.open_peer_port),

@@ -1,7 +1,7 @@
 """Reminding owners to prove that the backups of their nodes open.
 
-The page of a node asks for it from the beginning. Its owner's systems are told once
-the last drill, or else the node, is 90 days old, and once in 90 days from then on.
+The page of a node asks for a drill from the beginning. An event reminds its owner's
+systems once the last drill, or else the node, is 90 days old, and every 90 days after.
 """
 
 from collections.abc import Sequence
@@ -48,7 +48,7 @@ class DrillWatch:
             if not locked.is_gone and await _is_due(tx, locked, now=now):
                 drill = await tx.node_drills.find(node.id)
                 drilled = drill.at if drill is not None else None
-                node_events.tell_drill(tx, locked, drilled=drilled, now=now)
+                node_events.record_drill(tx, locked, drilled=drilled, now=now)
                 await tx.node_drills.remind(node.id, now=now)
 
 

@@ -1,7 +1,7 @@
-"""Why nodes could not be started: for their owners in words, for operators in full.
+"""Why nodes could not be started: a sentence for owners, details for operators.
 
-It is kept in the audit, once for each time that a node begins to fail or fails for
-another reason, however often its start is tried again.
+The audit log records it when a node begins to fail, and when it fails for another
+reason, but not for each retry.
 """
 
 import errno
@@ -29,7 +29,7 @@ class Failure(Struct, frozen=True, kw_only=True):
 
 
 async def note(tx: Stores, before: Node, error: Exception, *, now: datetime) -> None:
-    """Keep why a node could not be started, unless that is what is kept already."""
+    """Record why a node could not be started, unless the same is recorded already."""
     reason, why = _reason(error), str(error)
     if before.status is Status.FAILED:
         known = await find(tx, before.organization_id, before.id)
@@ -47,14 +47,14 @@ async def note(tx: Stores, before: Node, error: Exception, *, now: datetime) -> 
 
 
 async def find(reader: Stores, organization_id: str, node_id: str) -> Failure | None:
-    """Return why a node that is failed could not be started, as far as that is kept."""
+    """Return why a failed node could not be started; None if that is not recorded."""
     lines = await reader.audit.of_subject(
         organization_id, node_id, FAILED, since=_EVER, most=1
     )
     if not lines:
         return None
-    told = lines[0].detail
-    return Failure(reason=str(told["reason"]), why=str(told["why"]))
+    detail = lines[0].detail
+    return Failure(reason=str(detail["reason"]), why=str(detail["why"]))
 
 
 def _reason(error: Exception) -> str:

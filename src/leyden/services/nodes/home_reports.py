@@ -18,7 +18,7 @@ from leyden.errors import Forbidden, Malformed, NotFound
 from leyden.lnd.log import out_of_order
 from leyden.lnd.tail import Place
 from leyden.runtimes.base import Usage
-from leyden.services.nodes import backups, home_news
+from leyden.services.nodes import backups, home_events
 from leyden.services.nodes.fleet import Fleet
 from leyden.storage.node_reports import NodeReport
 from leyden.storage.stores import Stores
@@ -39,7 +39,7 @@ class LogPlace(Struct, frozen=True, kw_only=True):
     head: Annotated[bytes, Meta(max_length=64)]
 
 
-class LogNews(Struct, frozen=True, kw_only=True):
+class LogLines(Struct, frozen=True, kw_only=True):
     """The lines that matter between two places of a log."""
 
     since: LogPlace | None
@@ -57,8 +57,8 @@ class Report(Struct, frozen=True, kw_only=True):
     disk: _Size
     height: _Number
     channel_backup: bytes = b""
-    log: LogNews | None = None
-    # The end of the log, where an lnd has ended or is about to begin.
+    log: LogLines | None = None
+    # The end of the log, if an lnd has ended or is about to start.
     log_tail: Annotated[bytes, Meta(max_length=MOST_TAIL)] = b""
     # Once lnd has written it down, which is when its wallet is first unlocked.
     public_key: Annotated[str, Meta(pattern=r"\A(0[23][0-9a-f]{64})?\Z")] = ""
@@ -83,7 +83,7 @@ async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
         before = await tx.node_reports.find(node.id)
         known = before.macaroons_removed if before and before.run == report.run else 0
         if (new := report.macaroons_removed - known) > 0:
-            await home_news.record_removed(tx, node, number=new, now=now)
+            await home_events.record_removed(tx, node, number=new, now=now)
         place = await _log_read(tx, fleet, node, report.log)
         await tx.node_reports.keep(
             NodeReport(
@@ -146,20 +146,20 @@ def _refuse_deleted(node: Node) -> None:
 
 
 async def _log_read(
-    tx: Stores, fleet: Fleet, node: Node, news: LogNews | None
+    tx: Stores, fleet: Fleet, node: Node, reported: LogLines | None
 ) -> LogPlace | None:
     """Announce what a log has said since it was last read; return how far it is."""
     kept = await tx.log_places.find(node.id)
     known = _shown(kept.place) if kept else None
-    if news is None or news.since != known:
+    if reported is None or reported.since != known:
         return known  # the companion reads on from there
-    until = news.until
+    until = reported.until
     place = Place(until.inode, until.offset, until.head)
     if not await tx.log_places.move(node.id, place, was=kept.edition if kept else 0):
         return known
-    if news.lines:
-        await home_news.announce_out_of_order(
-            tx, node, news.lines[0], now=fleet.clock()
+    if reported.lines:
+        await home_events.announce_out_of_order(
+            tx, node, reported.lines[0], now=fleet.clock()
         )
     return until
 

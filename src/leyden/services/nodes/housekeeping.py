@@ -14,14 +14,14 @@ from leyden.lnd.tail import NewLines
 from leyden.services.nodes import (
     announcements,
     backups,
-    home_news,
+    home_events,
     node_events,
     resealing,
 )
 from leyden.services.nodes.backup_watch import BackupWatch
 from leyden.services.nodes.drill_watch import DrillWatch
 from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.home_news import MACAROONS_REMOVED
+from leyden.services.nodes.home_events import MACAROONS_REMOVED
 from leyden.services.nodes.log_places import LogPlaces
 from leyden.services.nodes.views import get
 from leyden.services.shared.steps import ClaimedTask
@@ -30,13 +30,13 @@ from leyden.values import Struct
 
 log = logging.getLogger(__name__)
 
-# Nobody else waits for longer than these few take: 5 µs each.
+# Other tasks of the event loop wait for this many nodes at most, at 5 µs each.
 _AT_A_TIME: Final = 50
-# A wallet that is unlocked carelessly leaves macaroons at that moment; whatever else
-# may leave some is not worth a walk through every folder more often.
+# Unlocking a wallet carelessly leaves macaroons, and triggers a sweep by itself. Other
+# causes are too rare to walk through every folder more often.
 _SWEEP_EVERY: Final = timedelta(minutes=10)
-_TOLD_FOR: Final = timedelta(days=30)
-_MOST_TOLD: Final = 10
+_SHOWN_FOR: Final = timedelta(days=30)
+_MOST_SHOWN: Final = 10
 
 
 class Housekeeping:
@@ -53,9 +53,9 @@ class Housekeeping:
     async def look(self, work: ClaimedTask) -> None:
         """Check every running node once, and schedule the next check."""
         nodes = await self._fleet.node_cache.nodes(self._fleet.database.reader.nodes)
-        there = {node.id for node in nodes}
-        self._unstored &= there
-        for node_id in self._swept.keys() - there:
+        known = {node.id for node in nodes}
+        self._unstored &= known
+        for node_id in self._swept.keys() - known:
             del self._swept[node_id]
             self._backups.forget(node_id)
         running = [node for node in nodes if node.has_process]
@@ -90,7 +90,7 @@ class Housekeeping:
         ):
             self._swept[node.id] = (node.status, node.process, now)
             await _sweep(self._fleet, node, now)
-            await _learn_key(self._fleet, node)
+            await _store_key(self._fleet, node)
 
     async def _store_channels(self, node: Node, content: bytes | None) -> None:
         """Store a channel backup; read it again if it could not be stored last time."""
@@ -111,7 +111,7 @@ class Housekeeping:
         now = self._fleet.clock()
         try:
             async with self._fleet.database.transaction() as tx:
-                await home_news.announce_out_of_order(
+                await home_events.announce_out_of_order(
                     tx, node, read.complaints[0], now=now
                 )
                 await self._places.keep(tx, node, read.place)
@@ -135,8 +135,8 @@ async def found_in_clear(
         organization_id,
         node_id,
         MACAROONS_REMOVED,
-        since=fleet.clock() - _TOLD_FOR,
-        most=_MOST_TOLD,
+        since=fleet.clock() - _SHOWN_FOR,
+        most=_MOST_SHOWN,
     )
     return [
         FoundInClear(at=line.at, number=int(str(line.detail["number"])))
@@ -152,8 +152,8 @@ async def notify_of_updates(fleet: Fleet) -> None:
         if update is None or node.wanted is DesiredState.DELETED:
             continue
         once = node_events.update_once(node, update)
-        is_news = await reader.events.told(node.organization_id, once) is None
-        if is_news or node.settings.webhook:
+        is_new = await reader.events.logged_at(node.organization_id, once) is None
+        if is_new or node.settings.webhook:
             async with fleet.database.transaction() as tx:
                 locked = await tx.nodes.lock(node.id)
                 await announce_update(fleet, tx, locked, now=now)
@@ -165,7 +165,7 @@ async def announce_update(
     """Announce the version that the node can be updated to, if any."""
     if (event := update_for(fleet, node)) is not None:
         await announcements.announce(tx, node, [event], now=now)
-        await node_events.tell_update(tx, node, event, now=now)
+        await node_events.record_update(tx, node, event, now=now)
 
 
 def update_for(fleet: Fleet, node: Node) -> UpdateAvailable | None:
@@ -178,8 +178,8 @@ def update_for(fleet: Fleet, node: Node) -> UpdateAvailable | None:
     )
 
 
-async def _learn_key(fleet: Fleet, node: Node) -> None:
-    """Keep the public key that lnd has written down: direct orders are for it."""
+async def _store_key(fleet: Fleet, node: Node) -> None:
+    """Store the public key that lnd has written down, which direct orders need."""
     found = await fleet.homes.public_key(node)
     if found and found != await fleet.database.reader.node_keys.find(node.id):
         async with fleet.database.transaction() as tx:
@@ -191,4 +191,4 @@ async def _sweep(fleet: Fleet, node: Node, now: datetime) -> None:
     if not swept:
         return
     async with fleet.database.transaction() as tx:
-        await home_news.record_removed(tx, node, number=len(swept), now=now)
+        await home_events.record_removed(tx, node, number=len(swept), now=now)

@@ -18,7 +18,7 @@ from leyden.values import Struct
 # An lnd writes 1 to 3 MB a day: with ten thousand of them, a row or two each second.
 _KEPT_EVERY: Final = 1 << 16
 _KEPT_AT_ONCE: Final = 500  # others wait for the transaction
-_FEW: Final = 50  # of which each is asked for by itself
+_FEW: Final = 50  # up to here each is read by itself
 _NEW: Final = KeptPlace(BEGINNING, 0)
 
 
@@ -72,7 +72,7 @@ class LogPlaces:
         Raise Stale if another process read on from the same position: that
         process has announced the events.
         """
-        # Learnt anew unless `kept` is called: a commit may have failed, or not.
+        # Forgotten, so that the next look loads it: this commit may fail.
         known = self._known.pop(node.id)
         if not await tx.log_places.move(node.id, place, was=known.kept.edition):
             raise Stale(f"node {node.id}: somebody else reads its log")
@@ -85,4 +85,6 @@ class LogPlaces:
             if await tx.log_places.move(node_id, known.place, was=edition):
                 known.kept = KeptPlace(known.place, edition + 1)
             else:
-                del self._known[node_id]  # whoever has moved it has told
+                del self._known[
+                    node_id
+                ]  # another process has announced what is up to there

@@ -1,4 +1,4 @@
-"""What nodes tell their organization: events for its log.
+"""Events of nodes, for the event log of their organization.
 
 These are beside the three events of a node's own webhook, which stay as the contract
 has them (webhooks.py).
@@ -61,12 +61,12 @@ def of_settings(node: Node, names: Iterable[str]) -> Event:
     return _event(node, "settings_changed", settings=sorted(names))
 
 
-async def tell_update(
+async def record_update(
     tx: Stores, node: Node, update: UpdateAvailable, *, now: datetime
 ) -> None:
     """Announce a newer version, once for each; the node is locked, or new."""
     once = update_once(node, update)
-    if await tx.events.told(node.organization_id, once) is None:
+    if await tx.events.logged_at(node.organization_id, once) is None:
         event = _event(
             node,
             "update_available",
@@ -78,31 +78,31 @@ async def tell_update(
 
 
 def update_once(node: Node, update: UpdateAvailable) -> str:
-    """Return under what an available version is told only once."""
+    """Return the key under which an available version is logged only once."""
     return f"{node.id} update {update.lnd_version}"
 
 
-async def tell_blocks(tx: Stores, node: Node, log: str, *, now: datetime) -> None:
+async def record_blocks(tx: Stores, node: Node, log: str, *, now: datetime) -> None:
     """Announce blocks out of order, unless they were announced a moment ago."""
     once = f"{node.id} blocks"
-    last = await tx.events.told(node.organization_id, once)
+    last = await tx.events.logged_at(node.organization_id, once)
     if last is None or not is_recent(last, now=now, within=QUIET):
         tx.events.add(_event(node, "out_of_order_block", once=once, log=log), at=now)
 
 
-async def tell_certificate(
+async def record_certificate(
     tx: Stores, node: Node, *, until: datetime, now: datetime
 ) -> None:
     """Announce once that a certificate expires; the node is locked."""
     once = certificate_once(node.id, until)
-    if await tx.events.told(node.organization_id, once) is None:
+    if await tx.events.logged_at(node.organization_id, once) is None:
         ends = to_iso(until)
         tx.events.add(
             _event(node, "certificate_expiring", once=once, expires=ends), at=now
         )
 
 
-async def tell_backup(
+async def record_backup(
     tx: Stores, node: Node, *, taken: datetime | None, now: datetime
 ) -> None:
     """Log once that lnd's backup of channels is missing; the node is locked.
@@ -111,14 +111,14 @@ async def tell_backup(
     """
     kind, when = ("missing", "") if taken is None else ("stale", to_iso(taken))
     once = f"{node.id} backup {kind} {when}"
-    if await tx.events.told(node.organization_id, once) is None:
+    if await tx.events.logged_at(node.organization_id, once) is None:
         data = {"node_id": node.id, "name": node.name, "kept": when}
         of = node.organization_id
         event = Event(organization_id=of, type=f"backup.{kind}", data=data, once=once)
         tx.events.add(event, at=now)
 
 
-def tell_drill(
+def record_drill(
     tx: Stores, node: Node, *, drilled: datetime | None, now: datetime
 ) -> None:
     """Log that the node's backups have to be proved again; the node is locked."""
@@ -131,7 +131,7 @@ def tell_drill(
 
 
 def certificate_once(node_id: str, until: datetime) -> str:
-    """Return under what the end of a certificate is told only once."""
+    """Return the key under which a certificate's end is logged only once."""
     return f"{node_id} certificate {to_iso(until)}"
 
 

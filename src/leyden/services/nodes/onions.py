@@ -3,13 +3,13 @@
 A node gets its key with its peer port, in the same transaction; Tor is told of the
 service later, by one process at a time:
 
-1. Give keys to nodes that are older than the setting.
-2. Ask Tor what it has; decide (domain/onions.py).
-3. Tell it what is missing, and store of each what it was told.
+1. Create keys for nodes that are older than the setting.
+2. Ask Tor for its services, and plan the changes (domain/onions.py).
+3. Add what is missing to Tor, and store where each service leads.
 
-Killed before that is stored, the next look makes the service once more. A Tor that was
-restarted has none: the next look tells it all of them. Nothing waits for Tor, and
-no node starts later without it.
+After a kill before that is stored, the next look adds the service again. A restarted
+Tor has no services: the next look adds all of them. Nothing waits for Tor, and no node
+starts later without it.
 """
 
 import logging
@@ -56,7 +56,7 @@ def seed_purpose(node_id: str) -> str:
 
 
 class Onions:
-    """Keeps Tor's services those of the nodes that listen."""
+    """Keeps Tor's services in step with the nodes that listen for peers."""
 
     def __init__(self, fleet: Fleet, tor: Tor) -> None:
         self._fleet = fleet
@@ -67,7 +67,7 @@ class Onions:
         """Update Tor's services, and schedule the next look."""
         nodes = await self._assigned(work)
         try:
-            await self._tell(work, nodes)
+            await self._update(work, nodes)
             self._log("")
         except TorAway as error:
             self._log(error.message)
@@ -75,7 +75,7 @@ class Onions:
             await work.reschedule(tx, due=self._fleet.clock() + _LOOK_EVERY)
 
     async def _assigned(self, work: ClaimedTask) -> dict[str, Node]:
-        """Return the nodes that listen, each with an onion address, by that."""
+        """Return the nodes that listen, by their onion address, which all get now."""
         fleet, found = self._fleet, {}
         for known in await fleet.node_cache.nodes(fleet.database.reader.nodes):
             node = known
@@ -88,25 +88,25 @@ class Onions:
                 found[node.onion] = node
         return found
 
-    async def _tell(self, work: ClaimedTask, nodes: Mapping[str, Node]) -> None:
+    async def _update(self, work: ClaimedTask, nodes: Mapping[str, Node]) -> None:
         reader, target = self._fleet.database.reader, self._fleet.rules.ports.tor_target
-        there = (await self._tor.look()).hosts
-        told = await reader.node_onions.told()
-        strange = there - nodes.keys()
-        gone = await reader.node_onions.ours(strange) if strange else set()
+        present = (await self._tor.look()).hosts
+        known = await reader.node_onions.told()
+        unplanned = present - nodes.keys()
+        gone = await reader.node_onions.ours(unplanned) if unplanned else set()
         plan = onions.plan(
             {host: host_port(target, each.peer_port) for host, each in nodes.items()},
-            told={host: told.get(each.id, "") for host, each in nodes.items()},
-            there=there,
-            ours=gone | (there & nodes.keys()),
+            known={host: known.get(each.id, "") for host, each in nodes.items()},
+            present=present,
+            ours=gone | (present & nodes.keys()),
         )
         for host in plan.remove:
             await self._tor.remove(host)
             log.info("onion service ended", extra={"onion": host})
         for host in plan.add:
-            await self._add(work, nodes[host], told.get(nodes[host].id, ""))
+            await self._add(work, nodes[host], known.get(nodes[host].id, ""))
 
-    async def _add(self, work: ClaimedTask, node: Node, told: str) -> None:
+    async def _add(self, work: ClaimedTask, node: Node, known: str) -> None:
         reader, target = self._fleet.database.reader, self._fleet.rules.ports.tor_target
         try:
             sealed = await reader.node_onions.seed(node.id)
@@ -116,7 +116,7 @@ class Onions:
         onion = Onion(seed=seed, to=host_port(target, node.peer_port))
         await self._tor.add(onion)
         log.info("node %s: onion service created", node.id, extra={"onion": onion.host})
-        if told != onion.to:
+        if known != onion.to:
             async with work.transaction() as tx:
                 await tx.node_onions.tell(node.id, onion.to)
 

@@ -1,8 +1,8 @@
 """Reconciling nodes: one step at a time, each saved before the next.
 
     1. Read the node, and compute its plan.
-    2. Do the one thing that is due; save every step of it.
-    3. Store what is observed afterwards.
+    2. Do the one thing that is due; save each of its steps.
+    3. Observe the node, and store that.
     4. Complete the task, or reschedule it for the next due time. This happens
        in the transaction that read the node last, so that a command given
        meanwhile is not lost.
@@ -43,15 +43,15 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
             await _start(fleet, work, node)
         case Step.STOP:
             await fleet.runtime.stop(node)
-            seen = await fleet.runtime.observe(node)
-            if not seen.known:
+            observation = await fleet.runtime.observe(node)
+            if not observation.known:
                 raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
-            await store_observation(fleet, work, node.id, seen)
+            await store_observation(fleet, work, node.id, observation)
         case Step.REMOVE:
             if await _remove(fleet, work, node):
                 return
         case Step.NOTHING if node.has_process:
-            # Whoever has this task watches the node: let it be heard from now on.
+            # This process watches the node: `observe` starts to listen to it.
             await store_observation(
                 fleet, work, node.id, await fleet.runtime.observe(node)
             )
@@ -61,30 +61,30 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
 
 
 async def store_observation(
-    fleet: Fleet, work: ClaimedTask, node_id: str, seen: Observation
+    fleet: Fleet, work: ClaimedTask, node_id: str, observation: Observation
 ) -> Node | None:
     """Store an observation of a node's lnd; return the node if it is stored already.
 
     `work` authorizes the write: the node's own task, or its shard's.
     """
-    fleet.starts.update(node_id, seen)
+    fleet.starts.update(node_id, observation)
     now = fleet.clock()
     node = await fleet.database.reader.nodes.find(node_id)
-    if node is None or observe(node, seen, now) == node:
+    if node is None or observe(node, observation, now) == node:
         return node  # nothing new: no transaction for that
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node_id)
-        await change(tx, before, observe(before, seen, now), now=now)
+        await change(tx, before, observe(before, observation, now), now=now)
     return None
 
 
 async def _start(fleet: Fleet, work: ClaimedTask, node: Node) -> None:
     await fleet.starts.acquire(node.id, node.organization_id)
     try:
-        # Whoever wished for it has his answer first: what follows holds the loop for
-        # some milliseconds, and what was written in this turn leaves after it.
+        # Let the response to the command be sent first: what follows blocks the event
+        # loop for some milliseconds.
         await asyncio.sleep(0)
-        # The wait may have been long, and something else be wanted by now.
+        # The wait may have been long: the owner may want something else by now.
         node = await fleet.database.reader.nodes.get(node.id)
         if plan(node, fleet.clock()) is not Step.START:
             fleet.starts.release(node.id)
@@ -95,13 +95,13 @@ async def _start(fleet: Fleet, work: ClaimedTask, node: Node) -> None:
     except (OSError, SetupError, Refused) as error:
         fleet.starts.release(node.id)
         log.warning("node %s: could not be started", node.id, extra={"why": str(error)})
-        # It may have come to a process, which nobody else would see the end of.
-        seen = await fleet.runtime.observe(node) if node.has_process else None
+        # A process may have been started: nobody else would observe its end.
+        observation = await fleet.runtime.observe(node) if node.has_process else None
         now = fleet.clock()
         async with work.transaction() as tx:
             before = await tx.nodes.lock(node.id)
             await failures.note(tx, before, error, now=now)
-            after = record_failure(before, now=now, seen=seen)
+            after = record_failure(before, now=now, seen=observation)
             await change(tx, before, after, now=now)
         return
     except BaseException:

@@ -1,8 +1,8 @@
-"""All that an answer may be made of that is kept.
+"""All that a cached response may be computed from.
 
-There is no clock in it, no way out of the program, and nothing to write with: whoever
-is given this and no more answers the same until somebody commits. So an endpoint or a
-page that takes a `Look`, which holds this, is one whose answers are kept.
+It has no clock, no I/O but reads, and nothing to write with: a function that gets only
+this returns the same until the next commit. So the responses of an endpoint or a page
+that takes a `Look`, which holds this, can be cached.
 """
 
 from leyden.services.nodes.fleet import Fleet, FleetSettings
@@ -12,7 +12,7 @@ from leyden.values import Struct
 
 
 class Records(Struct, frozen=True):
-    """The rows, what opens those that are sealed, and the rules of the house."""
+    """The stored rows, the sealer that opens secrets in them, and the fleet's rules."""
 
     rows: Stores
     sealer: Sealer
@@ -20,5 +20,5 @@ class Records(Struct, frozen=True):
 
     @classmethod
     def of(cls, fleet: Fleet) -> "Records":
-        """Return those that are about nodes."""
+        """Return the records of a fleet."""
         return cls(fleet.database.reader, fleet.sealer, fleet.rules)

@@ -1,8 +1,8 @@
 """Moving nodes between runtimes: a sequence of steps, each saved before the next.
 
-Exactly one side may start the node at any moment. Until the one write of `_switch` that
-is nobody, since its data is sealed at the origin, and from then on the target alone.
-After a kill at any point the next run does the step again.
+At most one side may start the node at any moment. Until the one write of `_switch` that
+is neither, because its data is sealed at the origin; from then on it is the target.
+After a kill at any point the next run repeats the step.
 """
 
 import contextlib
@@ -25,7 +25,7 @@ from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import Database
 from leyden.values import replace
 
-# Then the node is started where it was.
+# After so many failures the node is started where it was.
 MOST_FAILURES: Final = 5
 _LOOK_AGAIN: Final = timedelta(seconds=0.25)
 
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 async def request(
     database: Database, clock: Clock, node_id: str, to: RuntimeName, *, actor: str
 ) -> Relocation:
-    """Begin to move a node; raise NotFound or NotAllowed where that cannot be."""
+    """Begin to move a node; raise NotFound or NotAllowed if it cannot be moved."""
     now = clock()
     async with database.transaction() as tx:
         try:
@@ -60,43 +60,45 @@ async def request(
 
 
 async def step(fleet: Fleet, work: ClaimedTask) -> None:
-    """Take a node's move one step further; called until it is done."""
-    found = await fleet.database.reader.relocations.find(work.key)
+    """Advance a node's move by one step; called until it is done."""
+    relocation = await fleet.database.reader.relocations.find(work.key)
     node = await fleet.database.reader.nodes.find(work.key)
-    if found is None or node is None or found.step is Step.DONE:
+    if relocation is None or node is None or relocation.step is Step.DONE:
         return
     try:
-        match found.step:
+        match relocation.step:
             case Step.STOPPING:
-                await _await_end(fleet, work, node, found)
+                await _await_end(fleet, work, node, relocation)
             case Step.COPYING:
-                await _copy(fleet, work, node, found)
+                await _copy(fleet, work, node, relocation)
             case Step.SWITCHING:
-                await _switch(fleet, work, node, found)
+                await _switch(fleet, work, node, relocation)
             case Step.RETURNING:
-                await _return(fleet, work, node, found)
+                await _return(fleet, work, node, relocation)
             case Step.CLEANING:
-                await _clean(fleet, work, node, found)
+                await _clean(fleet, work, node, relocation)
     except Stale:
         raise
     except (LeydenError, OSError) as error:
-        await _note_failure(fleet, work, found, str(error))
+        await _note_failure(fleet, work, relocation, str(error))
 
 
 async def _await_end(
-    fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation
+    fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
 ) -> None:
     now = fleet.clock()
     if not node.has_process:
-        await _advance(fleet, work, found, step=Step.COPYING)
+        await _advance(fleet, work, relocation, step=Step.COPYING)
         return
     async with work.transaction() as tx:
         await work.reschedule(tx, due=now + _LOOK_AGAIN)
 
 
-async def _copy(fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation) -> None:
-    """Seal, copy, and compare what was read at one side with what lies at the other."""
-    origin, target = _side(fleet, found.origin), _side(fleet, found.target)
+async def _copy(
+    fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
+) -> None:
+    """Seal the node's data, copy it, and compare origin and copy."""
+    origin, target = _side(fleet, relocation.origin), _side(fleet, relocation.target)
     launch_spec, copy = await _launch_spec(fleet, node), secrets.token_hex(8)
     await origin.seal(node, launch_spec)
     async with contextlib.aclosing(origin.read(node)) as archive:
@@ -107,87 +109,102 @@ async def _copy(fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation) 
             f"node {node.id}: the copy is not what it was made of: {arrived.size} "
             f"bytes of {arrived.digest}, not {sealed.size} of {sealed.digest}"
         )
-    await _advance(fleet, work, found, step=Step.SWITCHING, copy=copy, size=sealed.size)
+    await _advance(
+        fleet, work, relocation, step=Step.SWITCHING, copy=copy, size=sealed.size
+    )
 
 
 async def _switch(
-    fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation
+    fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
 ) -> None:
-    """Let the target have the node: one write, before which nobody may start it."""
+    """Assign the node to the target: nobody may start it before this one write."""
     known = await fleet.database.reader.node_starts.get(node.id)
-    start = await _side(fleet, found.target).settle(node, found.copy, known)
+    start = await _side(fleet, relocation.target).settle(node, relocation.copy, known)
     now = fleet.clock()
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node.id)
-        await tx.relocations.save(found, _next(found, now, step=Step.CLEANING))
+        await tx.relocations.save(
+            relocation, _next(relocation, now, step=Step.CLEANING)
+        )
         # A move counts as a start: a folder from before it is an old copy for good.
         await tx.node_starts.save(node.id, start)
         await change(tx, before, switch(before, now=now), now=now)
         await work.reschedule(tx, due=now)
-    log.info("node %s: is in %s now", node.id, found.target)
+    log.info("node %s: is in %s now", node.id, relocation.target)
 
 
 async def _return(
-    fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation
+    fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
 ) -> None:
-    await _side(fleet, found.origin).unseal(node)
+    await _side(fleet, relocation.origin).unseal(node)
     now = fleet.clock()
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node.id)
-        after = _next(found, now, step=Step.CLEANING, why=found.why)
-        await tx.relocations.save(found, after)
+        after = _next(relocation, now, step=Step.CLEANING, why=relocation.why)
+        await tx.relocations.save(relocation, after)
         await change(tx, before, stay(before, now=now), now=now)
         await work.reschedule(tx, due=now)
-    log.warning("node %s: stays in %s", node.id, found.origin, extra={"why": found.why})
+    log.warning(
+        "node %s: stays in %s",
+        node.id,
+        relocation.origin,
+        extra={"why": relocation.why},
+    )
 
 
 async def _clean(
-    fleet: Fleet, work: ClaimedTask, node: Node, found: Relocation
+    fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
 ) -> None:
-    """Delete what is left where the node is not."""
-    other = found.origin if node.runtime is found.target else found.target
+    """Delete what is left on the side that the node is not on."""
+    other = (
+        relocation.origin if node.runtime is relocation.target else relocation.target
+    )
     async with work.transaction() as tx:  # or raise: the move went on without us
         await tx.nodes.lock(node.id)
     await _side(fleet, other).clean(node)
     async with work.transaction() as tx:
-        after = _next(found, fleet.clock(), step=Step.DONE, why=found.why)
-        await tx.relocations.save(found, after)
+        after = _next(relocation, fleet.clock(), step=Step.DONE, why=relocation.why)
+        await tx.relocations.save(relocation, after)
         await work.done(tx)
 
 
 async def _note_failure(
-    fleet: Fleet, work: ClaimedTask, found: Relocation, why: str
+    fleet: Fleet, work: ClaimedTask, relocation: Relocation, why: str
 ) -> None:
-    """Try again later; return the node once its copy has failed too often."""
-    failures, now = found.failures + 1, fleet.clock()
-    log.warning("node %s: its move does not go on", found.node_id, extra={"why": why})
-    after = replace(found, failures=failures, why=why)
+    """Retry later; move the node back once its copy has failed too often."""
+    failures, now = relocation.failures + 1, fleet.clock()
+    log.warning(
+        "node %s: its move does not go on", relocation.node_id, extra={"why": why}
+    )
+    after = replace(relocation, failures=failures, why=why)
     due = now + pause(failures)
-    if found.step is Step.COPYING and failures >= MOST_FAILURES:
-        after, due = _next(found, now, step=Step.RETURNING, why=why), now
+    if relocation.step is Step.COPYING and failures >= MOST_FAILURES:
+        after, due = _next(relocation, now, step=Step.RETURNING, why=why), now
     async with work.transaction() as tx:
-        await tx.relocations.save(found, after)
+        await tx.relocations.save(relocation, after)
         await work.reschedule(tx, due=due)
 
 
 async def _advance(
     fleet: Fleet,
     work: ClaimedTask,
-    found: Relocation,
+    relocation: Relocation,
     *,
     step: Step,
     copy: str = "",
     size: int = 0,
 ) -> None:
     now = fleet.clock()
-    after = replace(_next(found, now, step=step), copy=copy, size=size)
+    after = replace(_next(relocation, now, step=step), copy=copy, size=size)
     async with work.transaction() as tx:
-        await tx.relocations.save(found, after)
+        await tx.relocations.save(relocation, after)
         await work.reschedule(tx, due=now)
 
 
-def _next(found: Relocation, now: datetime, *, step: Step, why: str = "") -> Relocation:
-    return replace(found, step=step, failures=0, why=why, at=now)
+def _next(
+    relocation: Relocation, now: datetime, *, step: Step, why: str = ""
+) -> Relocation:
+    return replace(relocation, step=step, failures=0, why=why, at=now)
 
 
 async def _launch_spec(fleet: Fleet, node: Node) -> LaunchSpec:
@@ -198,7 +215,7 @@ async def _launch_spec(fleet: Fleet, node: Node) -> LaunchSpec:
 
 
 def _side(fleet: Fleet, name: RuntimeName) -> Side:
-    """Return a side; NotAllowed where this process does not serve it."""
+    """Return a side; raise NotAllowed if this process does not serve it."""
     if (side := fleet.sides.get(name)) is None:
         raise NotAllowed(
             f'runtime: must be "both" until each move is done: {name} is not served'

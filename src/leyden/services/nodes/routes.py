@@ -13,7 +13,7 @@ from leyden.gateway.routes import Address, PeerPort, Route
 from leyden.services.nodes.fleet import EVERYTHING, ROUTES, Fleet, Ports
 from leyden.services.shared.steps import ClaimedTask
 
-# A change is to be in force within a second: this, and what the gateway takes.
+# A change must be in force within a second: this, and what the gateway takes.
 _LOOK_EVERY_S: Final = 0.2
 # Where notices of changes cross: reading ten thousand editions takes 10 ms.
 _LOOK_NOTIFIED_EVERY_S: Final = 5.0
@@ -22,7 +22,7 @@ log = logging.getLogger(__name__)
 
 
 class Routes:
-    """The routes of all nodes; made anew for nodes that changed."""
+    """The routes of all nodes, rebuilt for nodes that changed."""
 
     def __init__(self, fleet: Fleet, gateway: Router | None = None) -> None:
         self._fleet = fleet
@@ -36,7 +36,7 @@ class Routes:
             async with work.transaction() as tx:
                 await work.done(tx)
         except Lost:
-            # Whoever has the task now may have brought newer ones before ours came.
+            # The new holder of the task may have applied newer routes before ours.
             async with self._fleet.database.transaction() as tx:
                 await tx.tasks.put(ROUTES, EVERYTHING, due=self._fleet.clock())
             raise
@@ -45,11 +45,11 @@ class Routes:
         """Send the current routes to the gateway."""
         fleet = self._fleet
         nodes = await fleet.node_cache.nodes(fleet.database.reader.nodes)
-        self._known = {node.id: self._made(node) for node in nodes}
+        self._known = {node.id: self._route_of(node) for node in nodes}
         routes = [route for _, route in self._known.values() if route is not None]
         await self._gateway.apply(routes)
 
-    def _made(self, node: Node) -> tuple[int, Route | None]:
+    def _route_of(self, node: Node) -> tuple[int, Route | None]:
         """Return a node's edition and route, made once for each edition."""
         known = self._known.get(node.id)
         if known is not None and known[0] == node.edition:
@@ -59,10 +59,10 @@ class Routes:
     async def follow(self) -> None:
         """Update the gateway until cancelled, whoever changes the nodes.
 
-        Each replica that serves gateways looks for itself: its own updates are no
-        task, but begin when one is put.
+        Each replica that serves gateways does this by itself. Its updates are not
+        tasks, but a queued ROUTES task wakes it.
         """
-        told: dict[str, int] | None = None
+        applied: dict[str, int] | None = None
         awake, database = asyncio.Event(), self._fleet.database
         pause_s = _LOOK_EVERY_S if database.is_alone else _LOOK_NOTIFIED_EVERY_S
 
@@ -75,9 +75,9 @@ class Routes:
             awake.clear()
             try:
                 editions = await self._fleet.database.reader.nodes.editions()
-                if editions != told:
+                if editions != applied:
                     await self.apply()
-                    told = editions
+                    applied = editions
             except Away as error:
                 log.info("routes are not known", extra={"why": error.message})
             with contextlib.suppress(TimeoutError):

@@ -7,7 +7,7 @@ organization creates or restarts in a loop. So a start waits until fewer than
 `most` nodes are between launch and the end of unlocking.
 
 Organizations take turns, and the last place is never for one that has all the
-others: whoever starts a single node does not wait for somebody else's forty.
+others: an organization that starts one node does not wait for another's forty.
 """
 
 import asyncio

@@ -39,7 +39,7 @@ async def list_(records: Records, organization_id: str) -> list[Listed]:
 
 
 async def show(records: Records, organization_id: str, node_id: str) -> Shown:
-    """Return a node with its settings, as they are shown, and what was asked of it."""
+    """Return a node with its settings, as the API shows them, and its commands."""
     found = await records.rows.nodes.show(organization_id, node_id)
     opened = records.sealer.open
     kept = opened(found.sealed_settings, purpose=launch_specs.settings_purpose(node_id))
@@ -80,7 +80,7 @@ async def _failure(rows: Stores, organization_id: str, node: Listed) -> str:
 
 
 async def get(fleet: Fleet, organization_id: str, node_id: str) -> Node:
-    """Return the organization's node; raise NotFound if not theirs or gone."""
+    """Return the organization's node; raise NotFound if another's or deleted."""
     found = await fleet.database.reader.nodes.find(node_id)
     return owned_or_not_found(found, organization_id)
 
@@ -100,22 +100,24 @@ async def certificate(fleet: Fleet, organization_id: str, node_id: str) -> bytes
 
 
 async def trusted_by_clients(fleet: Fleet, node: Node, served: bytes) -> bytes:
-    """Return what clients must trust of a node that serves this chain, as PEM.
+    """Return the certificates that clients of this node must trust, as PEM.
 
-    It goes up to the root. With an external authority, a start may change
+    The chain goes up to the root. With an external authority, a start may change
     which authority signs the certificate. Both roots are included then, so
     that a file saved earlier keeps working. So is the root of an authority
     from before a rotation, until no node shows it.
     """
-    told = up_to_root(fleet, served)
+    trusted = up_to_root(fleet, served)
     if fleet.authority.issued(served):
-        told += fleet.authority.others(served)
+        trusted += fleet.authority.others(served)
     if not fleet.rules.issued:
-        return told
+        return trusted
     if not fleet.authority.issued(served):
-        return told + fleet.authority.anchors_pem
+        return trusted + fleet.authority.anchors_pem
     other = await fleet.database.reader.issued.find(node.api_endpoint)
-    return told + (fleet.roots.root_of(other.chain) if other and other.chain else b"")
+    return trusted + (
+        fleet.roots.root_of(other.chain) if other and other.chain else b""
+    )
 
 
 async def anchor(fleet: Fleet, node: Node) -> bytes:
@@ -126,5 +128,5 @@ async def anchor(fleet: Fleet, node: Node) -> bytes:
 
 def up_to_root(fleet: Fleet, chain: bytes) -> bytes:
     """Return the chain, with its root appended if we know the root."""
-    told = fleet.authority.trusted(chain)
-    return told + fleet.roots.root_of(told)
+    known_chain = fleet.authority.trusted(chain)
+    return known_chain + fleet.roots.root_of(known_chain)

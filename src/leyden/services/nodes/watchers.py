@@ -1,4 +1,4 @@
-"""Watching nodes: receiving observations, one process for each node.
+"""Watching nodes: receiving their observations, in one process for each node.
 
 Nodes are divided into shards by placement number, and each shard is a task
 that runs as long as it is claimed. The process that claims a shard finds
@@ -28,15 +28,15 @@ from leyden.values import Struct, field
 
 log = logging.getLogger(__name__)
 
-# Half of what "taken over within 30 s" allows: the rest is for finding nodes again.
+# Half of what "taken over within 30 s" allows; the rest is for finding nodes again.
 CLAIM_FOR: Final = timedelta(seconds=15)
-# Where nobody else could take over there is nothing to write every few seconds.
+# No other process could take over: save the write every few seconds.
 CLAIM_FOR_ALONE: Final = timedelta(days=1)
 SHARDS: Final = 64
-_AGAIN_S: Final = 1.0
+_RETRY_AFTER_S: Final = 1.0
 _LOOK_EVERY_S: Final = 10.0
 _STALE_S: Final = 0.01
-# Nobody else waits for longer than these few take: half a millisecond each.
+# Other tasks of the event loop wait for this many nodes at most, at 0.5 ms each.
 _AT_A_TIME: Final = 8
 
 
@@ -64,8 +64,8 @@ class Watching:
         self._share = self.shards.number
         self._held: dict[int, _Held] = {}
         self._adopting = 0
-        self._heard: dict[str, deque[Observation]] = {}
-        self._hands: set[asyncio.Task[None]] = set()
+        self._waiting: dict[str, deque[Observation]] = {}
+        self._tasks: set[asyncio.Task[None]] = set()
 
     @property
     def keys(self) -> list[str]:
@@ -124,15 +124,15 @@ class Watching:
         )
         for number, node in enumerate(nodes, start=1):
             if node.has_process:
-                seen = await fleet.runtime.observe(node)
-                adopted += seen.known and seen.alive
+                observation = await fleet.runtime.observe(node)
+                adopted += observation.known and observation.alive
                 held.nodes[node.id] = node.process
-                # Of most there is nothing new, and reading each again takes seconds of
-                # thousands; what changed meanwhile their streams tell in a moment.
-                if observe(node, seen, fleet.clock()) == node:
-                    fleet.starts.update(node.id, seen)
+                # Most have not changed, and reading thousands again would take seconds;
+                # changes since then arrive through their streams in a moment.
+                if observe(node, observation, fleet.clock()) == node:
+                    fleet.starts.update(node.id, observation)
                 else:
-                    await self._write_down(held, node.id, seen)
+                    await self._store(held, node.id, observation)
             if number % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         now = fleet.clock()
@@ -144,20 +144,22 @@ class Watching:
             await tx.tasks.put(ROUTES, EVERYTHING, due=now)
         return adopted
 
-    def enqueue(self, node_id: str, seen: Observation) -> None:
+    def enqueue(self, node_id: str, observation: Observation) -> None:
         """Queue an observation, to be stored after the node's earlier ones."""
-        self._fleet.starts.update(node_id, seen)
-        waiting = self._heard.get(node_id)
+        self._fleet.starts.update(node_id, observation)
+        waiting = self._waiting.get(node_id)
         if waiting is not None:
-            waiting.append(seen)
+            waiting.append(observation)
             return
-        self._heard[node_id] = deque([seen])
-        hand = asyncio.create_task(self._take_in(node_id), name=f"seen of {node_id}")
-        self._hands.add(hand)
-        hand.add_done_callback(self._hands.discard)
+        self._waiting[node_id] = deque([observation])
+        task = asyncio.create_task(
+            self._store_waiting(node_id), name=f"seen of {node_id}"
+        )
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
 
     async def poll_unwatched(self) -> None:
-        """Check now and then for own nodes not listened to, until cancelled.
+        """Check every 10 s for own nodes that are not listened to, until cancelled.
 
         Such a node was started by a process that lost the shard meanwhile.
         """
@@ -180,40 +182,40 @@ class Watching:
                 and node.has_process
                 and held.nodes.get(node.id) != node.process
             ):
-                seen = await fleet.runtime.observe(node)
-                if seen.known:
+                observation = await fleet.runtime.observe(node)
+                if observation.known:
                     held.nodes[node.id] = node.process
-                    self.enqueue(node.id, seen)
+                    self.enqueue(node.id, observation)
 
     async def settled(self) -> None:
         """Wait until all observations so far are stored."""
-        while self._hands:
-            await asyncio.gather(*self._hands)
+        while self._tasks:
+            await asyncio.gather(*self._tasks)
 
     async def close(self) -> None:
-        """Stop listening; the next start observes again what was not stored."""
-        for hand in list(self._hands):
-            hand.cancel()
-        await asyncio.gather(*self._hands, return_exceptions=True)
+        """Stop listening; the next start observes all nodes again."""
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    async def _take_in(self, node_id: str) -> None:
-        waiting = self._heard[node_id]
+    async def _store_waiting(self, node_id: str) -> None:
+        waiting = self._waiting[node_id]
         try:
             while waiting:
                 held = await self._held_of(node_id)
                 if held is None:
-                    await self._leave_to_others(node_id)
+                    await self._hand_over(node_id)
                     return
                 if waiting[0].alive:
                     held.nodes[node_id] = waiting[0].process
-                await self._write_down(held, node_id, waiting[0])
+                await self._store(held, node_id, waiting[0])
                 waiting.popleft()
         except Lost:
-            await self._leave_to_others(node_id)
+            await self._hand_over(node_id)
         except NotFound:
             pass  # a process of a node that this database does not know
         finally:
-            del self._heard[node_id]
+            del self._waiting[node_id]
 
     async def _held_of(self, node_id: str) -> _Held | None:
         """Return the shard of a node, if this process has claimed it."""
@@ -223,19 +225,19 @@ class Watching:
             try:
                 node = await self._fleet.database.reader.nodes.get(node_id)
             except Away:
-                await asyncio.sleep(_AGAIN_S)
+                await asyncio.sleep(_RETRY_AFTER_S)
                 continue
             return self._held.get(node.slot % self.shards.number)
 
-    async def _write_down(self, held: _Held, node_id: str, seen: Observation) -> None:
+    async def _store(self, held: _Held, node_id: str, observation: Observation) -> None:
         """Store an observation, retrying; raise Lost if the node is not ours."""
         while True:
             try:
                 known = await reconciler.store_observation(
-                    self._fleet, held.work, node_id, seen
+                    self._fleet, held.work, node_id, observation
                 )
                 if known is not None:
-                    await self._bring_forward(held, known)
+                    await self._retry_now(held, known)
             except Lost:
                 raise
             except (Stale, Away) as error:
@@ -243,21 +245,21 @@ class Watching:
                     "node %s: not noted yet", node_id, extra={"why": error.message}
                 )
                 away = isinstance(error, Away)
-                await asyncio.sleep(_AGAIN_S if away else _STALE_S)
+                await asyncio.sleep(_RETRY_AFTER_S if away else _STALE_S)
             else:
                 return
 
-    async def _bring_forward(self, held: _Held, node: Node) -> None:
-        """Let what is to be done to a node be tried now, if it waits for its next try.
+    async def _retry_now(self, held: _Held, node: Node) -> None:
+        """Retry now what is due for a node, if it waits for its next try.
 
-        It was refused while the node's machine was lost, and would wait for minutes.
+        It failed while the node's machine was unreachable, and would wait for minutes.
         """
         now = self._fleet.clock()
         if plan(node, now) not in {Step.NOTHING, Step.WAIT}:
             async with held.work.transaction() as tx:
                 await tx.tasks.put(NODE, node.id, due=now)
 
-    async def _leave_to_others(self, node_id: str) -> None:
+    async def _hand_over(self, node_id: str) -> None:
         """Stop listening to a node that is not ours; queue its task."""
         self._fleet.runtime.forget(node_id)
         try:

@@ -97,7 +97,7 @@ async def test(
     nothing.
     """
     node = await _with_webhook(dispatcher, organization_id, node_id)
-    told = new_test_event(node.status, status)
+    test_event = new_test_event(node.status, status)
     _count(dispatcher, node)
     now = dispatcher.clock()
     event_id = new_id(now)
@@ -106,8 +106,8 @@ async def test(
         await tx.webhooks.add(
             event_id,
             node_id,
-            kind=type_of(told),
-            body=body(told, api=node.api_endpoint),
+            kind=type_of(test_event),
+            body=body(test_event, api=node.api_endpoint),
             now=now,
             state=State.FAILED,  # until it is delivered: nobody sends it later
             test=True,

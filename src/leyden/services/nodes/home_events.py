@@ -1,7 +1,7 @@
-"""What becomes of what an lnd leaves in its home, whoever has read it there.
+"""Handling of what an lnd leaves in its home: log lines, plaintext macaroons.
 
-A node of this machine is read by housekeeping; one in a cluster by its companion, which
-reports it.
+Housekeeping reads the homes of this machine; in a cluster the companions read them, and
+report.
 """
 
 import logging
@@ -25,11 +25,11 @@ async def announce_out_of_order(
     log.warning("node %s: its blocks come out of order", node.id)
     event = BlocksOutOfOrder(line)
     await announcements.announce(tx, node, [event], now=now)
-    await node_events.tell_blocks(tx, node, event.log, now=now)
+    await node_events.record_blocks(tx, node, event.log, now=now)
 
 
 async def record_removed(tx: Stores, node: Node, *, number: int, now: datetime) -> None:
-    """Record that so many plaintext macaroons were found and deleted."""
+    """Record in the audit log that plaintext macaroons were found and deleted."""
     log.warning(
         "node %s: macaroons lay there in clear", node.id, extra={"number": number}
     )
