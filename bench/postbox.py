@@ -126,7 +126,9 @@ class Postbox:
             clock=utc_now,
         )
         queue = Queue(
-            kind=WEBHOOKS, run=partial(deliver, dispatcher, NODE_MAIL), at_once=AT_ONCE
+            kind=WEBHOOKS,
+            run=partial(deliver, dispatcher, NODE_MAIL),
+            concurrency=AT_ONCE,
         )
         worker = Worker(self.database, [queue], clock=utc_now)
         working = asyncio.create_task(worker.run())

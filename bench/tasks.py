@@ -104,7 +104,7 @@ async def _queued(url: str, path: Path) -> float:
         async with database.transaction() as tx:
             await tx.tasks.put("pay", str(number), due=utc_now())
 
-    queue = Queue(kind="pay", run=pay, at_once=64)
+    queue = Queue(kind="pay", run=pay, concurrency=64)
     worker = asyncio.create_task(Worker(database, [queue], clock=utc_now).run())
     began = time.perf_counter()
     await asyncio.gather(*(put(number) for number in range(TASKS)))

@@ -120,7 +120,7 @@ GUARDS = (
         "one's own account buys no guesses",
         "services/people/attempts.py",
         "        await tx.sessions.uncount(who, attempts=attempts)",
-        "        await tx.sessions.forgive(who)",
+        "        await tx.sessions.reset_failures(who)",
         _SIGN_IN,
         "buys_no_guesses",
     ),

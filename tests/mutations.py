@@ -117,7 +117,7 @@ _OF_MONEY = (
     Guard(
         "a cancelled transaction waits for the pipeline that it is in",
         "storage/postgres.py",
-        "return await _to_the_end(self._all(statement, values))",
+        "return await _shielded(self._all(statement, values))",
         "return await self._all(statement, values)",
         "tests/storage/test_many_rows.py",
         "pipeline",
@@ -160,8 +160,8 @@ _OF_MONEY = (
     Guard(
         "what fails while the database is away waits for no claim to run out",
         "tasks/worker.py",
-        "if await self._is_rescheduled(claim, due):",
-        "if await self._is_rescheduled(claim, due) or True:",
+        "if await self._try_reschedule(claim, due):",
+        "if await self._try_reschedule(claim, due) or True:",
         "tests/test_tasks.py",
         "run_out",
     ),
@@ -175,7 +175,7 @@ _OF_MONEY = (
     Guard(
         "rows of tasks are locked last",
         "tasks/work.py",
-        "await self._tx.tasks.refuse_lost(self._work.claim)",
+        "await self._tx.tasks.check_held(self._work.claim)",
         "await self._tx.tasks.lock(self._work.claim)",
         "tests/test_tasks.py",
     ),

@@ -430,7 +430,10 @@ async def test_a_crowd_that_is_due_at_once_is_taken_in_lots_and_holds_up_nobody(
         for number in range(crowd):
             await tx.tasks.put("lamp", f"lamp {number}", due=now)
         await tx.tasks.put("bell", "bell", due=now)
-    queues = [Queue(kind="lamp", run=light, at_once=8), Queue(kind="bell", run=ring)]
+    queues = [
+        Queue(kind="lamp", run=light, concurrency=8),
+        Queue(kind="bell", run=ring),
+    ]
     working = asyncio.create_task(Worker(db, queues, clock=utc_now).run())
     await until(lambda: lit == crowd)
     working.cancel()

@@ -121,26 +121,30 @@ def queues(
     )
     tell_of_keys = partial(expiring_keys.tell, clock=platform.clock)
     found = [
-        Queue(kind=expiring_keys.EXPIRING_KEYS, run=tell_of_keys, at_once=1),
-        Queue(kind="forget answers", run=forget_answers, at_once=1),
-        Queue(kind=event_log.FORGETTING, run=forget_events, at_once=1),
+        Queue(kind=expiring_keys.EXPIRING_KEYS, run=tell_of_keys, concurrency=1),
+        Queue(kind="forget answers", run=forget_answers, concurrency=1),
+        Queue(kind=event_log.FORGETTING, run=forget_events, concurrency=1),
     ]
     if alarms is not None:
-        found.append(Queue(kind=ALARMS, run=alarms.follow, at_once=1, stands=True))
+        found.append(
+            Queue(kind=ALARMS, run=alarms.follow, concurrency=1, continuous=True)
+        )
     if platform.fleet is not None and watching is not None:
         found += fleet_queues(platform.fleet, watching)
         take = partial(platform.samples.take, platform.fleet)
-        found.append(Queue(kind=SAMPLING, run=take, at_once=1, at_home=True))
+        found.append(Queue(kind=SAMPLING, run=take, concurrency=1, at_home=True))
     if platform.dispatcher is not None:
         deliver = partial(dispatchers.deliver, platform.dispatcher, NODE_MAIL)
         forget = partial(dispatchers.prune, platform.dispatcher)
-        found.append(Queue(kind=WEBHOOKS, run=deliver, at_once=dispatchers.AT_ONCE))
+        found.append(Queue(kind=WEBHOOKS, run=deliver, concurrency=dispatchers.AT_ONCE))
         tell = partial(_tell, platform, platform.dispatcher)
-        found.append(Queue(kind=SUBSCRIPTIONS, run=tell, at_once=dispatchers.AT_ONCE))
-        found.append(Queue(kind=dispatchers.FORGETTING, run=forget, at_once=1))
+        found.append(
+            Queue(kind=SUBSCRIPTIONS, run=tell, concurrency=dispatchers.AT_ONCE)
+        )
+        found.append(Queue(kind=dispatchers.FORGETTING, run=forget, concurrency=1))
     if platform.emailing is not None:
         write = partial(letters.send, platform.emailing)
-        found.append(Queue(kind=EMAILS, run=write, at_once=_EMAILS_AT_ONCE))
+        found.append(Queue(kind=EMAILS, run=write, concurrency=_EMAILS_AT_ONCE))
     if platform.shop is not None:
         found += shop_queues(platform.shop)
     if platform.issuance is not None:
@@ -150,9 +154,9 @@ def queues(
         follow = ChannelCopies(platform).follow
         send = Changes(platform).follow
         found += [
-            Queue(kind=BACKUPS, run=look, at_once=1),
-            Queue(kind=CHANNEL_COPIES, run=follow, at_once=1, stands=True),
-            Queue(kind=CHANGES, run=send, at_once=1, stands=True),
+            Queue(kind=BACKUPS, run=look, concurrency=1),
+            Queue(kind=CHANNEL_COPIES, run=follow, concurrency=1, continuous=True),
+            Queue(kind=CHANGES, run=send, concurrency=1, continuous=True),
         ]
     return found
 
@@ -173,14 +177,14 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
             run=watching.watch,
             share=watching.share,
             claim_for=watching.claim_for,
-            stands=True,
+            continuous=True,
             at_home=True,
         ),
         # Many at once: a stop may take its ten minutes, and a start wait for others.
         Queue(
             kind=NODE,
             run=partial(reconciler.step, fleet),
-            at_once=512,
+            concurrency=512,
             claim_for=min(watching.claim_for, CLAIM_FOR),
             at_home=True,
             watched=watching.shards,
@@ -188,15 +192,17 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
         Queue(
             kind=RELOCATION,
             run=partial(relocations.step, fleet),
-            at_once=4,
+            concurrency=4,
             at_home=True,
         ),
-        Queue(kind=ROUTES, run=Routes(fleet).update, at_once=1, at_home=True),
-        Queue(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1, at_home=True),
+        Queue(kind=ROUTES, run=Routes(fleet).update, concurrency=1, at_home=True),
+        Queue(
+            kind=HOUSEKEEPING, run=Housekeeping(fleet).look, concurrency=1, at_home=True
+        ),
     ]
     if fleet.tor is not None:
         tell = Onions(fleet, fleet.tor).look
-        found.append(Queue(kind=ONIONS, run=tell, at_once=1, at_home=True))
+        found.append(Queue(kind=ONIONS, run=tell, concurrency=1, at_home=True))
     return found
 
 
@@ -204,9 +210,9 @@ def shop_queues(shop: Shop) -> list[Queue]:
     """Return the queues for selling channels."""
     listen = partial(listening.listen, shop)
     return [
-        Queue(kind=LSPS1, run=listen, at_once=1, stands=True),
+        Queue(kind=LSPS1, run=listen, concurrency=1, continuous=True),
         # Many tickets share their commits; the market takes as many as it likes.
-        Queue(kind=TICKET, run=TicketMaker(shop).make, at_once=1_024),
+        Queue(kind=TICKET, run=TicketMaker(shop).make, concurrency=1_024),
         *(
             Queue(kind=kind, run=partial(step, shop))
             for kind, step in _IN_THE_SHOP.items()
@@ -218,10 +224,14 @@ def issuance_queues(given: Issuance) -> list[Queue]:
     """Return the queues for external certificates."""
     return [
         Queue(
-            kind=CERTIFICATES, run=partial(issuance.request_missing, given), at_once=1
+            kind=CERTIFICATES,
+            run=partial(issuance.request_missing, given),
+            concurrency=1,
         ),
         # Few: an authority counts its callers, and nobody waits for a certificate.
-        Queue(kind=issuance.ISSUANCE, run=partial(issuance.obtain, given), at_once=2),
+        Queue(
+            kind=issuance.ISSUANCE, run=partial(issuance.obtain, given), concurrency=2
+        ),
     ]
 
 

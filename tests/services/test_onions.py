@@ -195,7 +195,7 @@ async def test_the_key_goes_with_the_nodes_data_and_the_service_too(
     await fleet_harness.ask(node, Action.DELETE)
     await fleet_harness.work()
     await fleet_harness.later(days=8)
-    told = await fleet_harness.fleet.database.reader.node_onions.told()
+    told = await fleet_harness.fleet.database.reader.node_onions.targets()
     assert told == {}
     tor.away = False
     await look(fleet_harness)
@@ -301,8 +301,8 @@ async def test_who_has_lost_the_task_stores_nothing(
     fleet_harness.now += CLAIM_FOR + timedelta(seconds=1)
     await look(fleet_harness)
     assert ours(tor).keys() == {node.onion}
-    told = await fleet_harness.fleet.database.reader.node_onions.told()
+    told = await fleet_harness.fleet.database.reader.node_onions.targets()
     tor.restart()
     with pytest.raises(Lost):
         await Onions(fleet_harness.fleet, tor).look(late)
-    assert await fleet_harness.fleet.database.reader.node_onions.told() == told
+    assert await fleet_harness.fleet.database.reader.node_onions.targets() == told

@@ -53,7 +53,7 @@ async def delivering(
         concurrency=Concurrency(at_once),
     )
     queue = Queue(
-        kind=WEBHOOKS, run=partial(deliver, dispatcher, NODE_MAIL), at_once=at_once
+        kind=WEBHOOKS, run=partial(deliver, dispatcher, NODE_MAIL), concurrency=at_once
     )
     working = asyncio.create_task(
         Worker(post.database, [queue], clock=utc_now).run(), name="worker"

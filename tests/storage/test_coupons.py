@@ -82,7 +82,7 @@ async def guesses(db: Database, who: str, now: datetime) -> tuple[int, datetime]
 
 async def guess(db: Database, now: datetime) -> None:
     async with db.transaction() as tx:
-        await tx.coupons.guessed("harbour", now=now, within=HOUR)
+        await tx.coupons.count_guess("harbour", now=now, within=HOUR)
 
 
 async def test_guesses_are_counted_from_the_first_one_on(db: Database) -> None:

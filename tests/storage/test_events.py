@@ -203,7 +203,7 @@ async def test_old_events_are_forgotten_and_their_cursors_expire(
     await tell(db, event("a", 5), now=now)
     await tell(db, event("b", 1), now=old)
     before = now - timedelta(days=90)
-    assert await db.reader.events.aged(before=before, most=10) == ["a"]
+    assert await db.reader.events.with_old_events(before=before, most=10) == ["a"]
     async with db.transaction() as tx:
         assert await tx.events.forget("a", before=before, most=3) == 3
     assert await numbers(db.reader, "a") == [4, 5, 6]
@@ -215,7 +215,9 @@ async def test_old_events_are_forgotten_and_their_cursors_expire(
         assert await tx.events.forget("a", before=now + timedelta(1), most=10) == 2
     # The last event of all stays, however old: it is what cursors are known by.
     assert await numbers(db.reader, "a") == [6]
-    assert await db.reader.events.aged(before=now + timedelta(1), most=10) == []
+    assert (
+        await db.reader.events.with_old_events(before=now + timedelta(1), most=10) == []
+    )
     assert (await log.read(db.reader, "a", ALL, after=rest.cursor, most=9)).events == []
 
 

@@ -1,4 +1,4 @@
-"""The alarms that are raised, so that each is told of once when it begins and ends."""
+"""Raised alarms, stored so that each is announced once when it begins and ends."""
 
 from datetime import datetime
 

@@ -43,8 +43,8 @@ class Line(Struct, frozen=True, kw_only=True):
     @property
     def facts(self) -> Mapping[str, object]:
         """The rest of the detail."""
-        told = {"changes", *self.changes}
-        return {name: is_ for name, is_ in self.detail.items() if name not in told}
+        shown = {"changes", *self.changes}
+        return {name: is_ for name, is_ in self.detail.items() if name not in shown}
 
 
 class Audit:
@@ -70,7 +70,7 @@ class Audit:
         has the new ones by themselves too.
         """
         new = {name: after for name, (_, after) in (changes or {}).items()}
-        told = {**detail, **new, "changes": changes} if changes else detail
+        stored = {**detail, **new, "changes": changes} if changes else detail
         await self._run(
             sql.add,
             id=new_id(),
@@ -79,7 +79,7 @@ class Audit:
             organization_id=organization_id,
             action=action,
             subject=subject,
-            detail=msgspec.json.encode(told).decode(),
+            detail=msgspec.json.encode(stored).decode(),
         )
 
     async def latest(self, *, most: int = 100) -> list[Line]:

@@ -54,12 +54,12 @@ class Coupons:
             coupon_of(row) for row in await self._run(sql.all, after=after, most=most)
         ]
 
-    async def guessed(
+    async def count_guess(
         self, organization_id: str, *, now: datetime, within: timedelta
     ) -> None:
         """Count one wrong coupon; those within so long belong together."""
         await self._run(
-            sql.guessed,
+            sql.count_guess,
             organization_id=organization_id,
             now=to_us(now),
             **_around(now, within),

@@ -88,7 +88,7 @@ class EmailLinks:
         return from_us(rows[0][0]) if rows and rows[0][0] is not None else None
 
     async def confirm(self, user_id: str, email: str, *, now: datetime) -> None:
-        """Note that a person's address is theirs, if it still is that one."""
+        """Record that a person confirmed this address, if it is still theirs."""
         await self._run(sql.confirm, id=user_id, email=email, now=to_us(now))
 
     async def move(self, user_id: str, email: str, *, now: datetime) -> bool:

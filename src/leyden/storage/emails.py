@@ -70,7 +70,7 @@ class Emails:
         await self._run(sql.set_attempts, id=email_id, attempts=attempts)
 
     async def failing(self, *, attempts: int) -> int:
-        """Count those that the mail server has not taken so many times."""
+        """Count the emails that the mail server has refused so many times."""
         rows = await self._run(sql.failing, attempts=attempts)
         return int(rows[0][0])
 

@@ -18,12 +18,12 @@ from leyden.domain.cursors import Cursor
 from leyden.domain.events import Event, KeptEvent
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Row, Run, SqlFile, Step, Value
-from leyden.storage.subscriptions import waking
+from leyden.storage.subscriptions import wake_step
 from leyden.values import Struct
 
 sql = SqlFile("events")
 
-NEWS: Final = "events "  # before an organization's id, in what is woken
+NEWS: Final = "events "  # prefix of an organization's id, in notices
 ALL_NEWS: Final = f"{NEWS}*"
 # More ids would not fit into one notice of PostgreSQL's, of 8,000 bytes.
 _MOST_NAMED: Final = 64
@@ -52,13 +52,13 @@ class Events:
         return bool(self._new)
 
     def add(self, *events: Event, at: datetime) -> None:
-        """Log these, under the next numbers, as the transaction ends."""
+        """Log these events, under the next numbers, when the transaction ends."""
         now = to_us(at)
         for event in events:
             self._new.setdefault(event.organization_id, []).append((event, now))
 
     async def flush(self) -> None:
-        """Write what was added: last of all, by the transaction itself."""
+        """Write the added events; the transaction calls this before its end."""
         new = self._new
         self._new = {}
         teams = tuple(sorted(new))
@@ -66,16 +66,16 @@ class Events:
             [
                 Step(sql.number, [_numbers(team, new[team]) for team in teams]),
                 Step(sql.add, [_row(*each) for each in _numbered(teams, new)]),
-                waking(teams, most=max(map(len, new.values())), now=_earliest(new)),
+                wake_step(teams, most=max(map(len, new.values())), now=_earliest(new)),
             ]
         )
         for kind in _notices(teams):
             self._run.wake(kind)
 
     async def lock(self, organization_id: str, *, now: datetime) -> int:
-        """Return the newest number; nothing is logged until the transaction ends.
+        """Lock the log until the transaction ends; return its newest number.
 
-        Last of all but for what is flushed: see above.
+        Call this last in a transaction: only `flush` may follow.
         """
         created = to_us(now)
         rows = await self._run(
@@ -131,24 +131,26 @@ class Events:
         return first, [event_of(row[1:]) for row in rows if row[1] is not None]
 
     async def last(self, organization_ids: Collection[str]) -> dict[str, Cursor]:
-        """Return the end of each of these logs; of an empty one, none."""
+        """Return the last cursor of each of these logs, without empty ones."""
         rows = await self._run(sql.last, organization_ids=tuple(organization_ids))
         return {row[0]: Cursor(row[1], row[2]) for row in rows}
 
     async def logged_at(self, organization_id: str, once: str) -> datetime | None:
         """Return when the event with this `once` key was last logged; None if never."""
-        rows = await self._run(sql.told, organization_id=organization_id, once=once)
+        rows = await self._run(
+            sql.logged_at, organization_id=organization_id, once=once
+        )
         return from_us(rows[0][0]) if rows else None
 
-    async def aged(self, *, before: datetime, most: int) -> list[str]:
-        """Return organizations whose logs have events from before then."""
-        rows = await self._run(sql.aged, before=to_us(before), most=most)
+    async def with_old_events(self, *, before: datetime, most: int) -> list[str]:
+        """Return organizations whose logs have events from before this time."""
+        rows = await self._run(sql.with_old_events, before=to_us(before), most=most)
         return [organization_id for (organization_id,) in rows]
 
     async def forget(self, organization_id: str, *, before: datetime, most: int) -> int:
         """Delete a log's oldest events from before then; return how many.
 
-        The newest one of all stays: by it a reader's cursor is known.
+        The newest event is always kept: readers' cursors refer to it.
         """
         rows = await self._run(
             sql.oldest, organization_id=organization_id, most=most + 1
@@ -202,7 +204,7 @@ def _numbers(organization_id: str, new: Sequence[_New]) -> Mapping[str, Value]:
 def _numbered(
     teams: Iterable[str], new: Mapping[str, Sequence[_New]]
 ) -> Iterator[tuple[str, _New, int, str]]:
-    """Yield each event with its place before the log's last number, and its digits."""
+    """Yield each event with its distance to the log's last number, and its digits."""
     for team in teams:
         back = len(new[team])
         for each, tag in zip(new[team], cursors.new_tags(back), strict=True):

@@ -30,7 +30,7 @@ def newest() -> str:
 
 
 def sealed_check(url: str) -> bytes | None:
-    """Return what was sealed so that keys can be tried on it, if it was."""
+    """Return the value that was sealed to check keys with, if there is one."""
     rows = _look(url, sql.sealed_check)
     return rows[0][0] if rows else None
 

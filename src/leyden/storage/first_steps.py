@@ -1,4 +1,4 @@
-"""How far an organization has come with what everybody does first."""
+"""How far an organization has come with the first steps on the dashboard."""
 
 from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct
@@ -7,13 +7,13 @@ sql = SqlFile("first_steps")
 
 
 class FirstSteps(Struct, frozen=True, kw_only=True):
-    """What an organization has; the node is the first, one with a wallet before all."""
+    """What an organization has; the node is its first, preferably with a wallet."""
 
     node_id: str = ""
     has_wallet: bool = False
     has_channel: bool = False
     has_key: bool = False
-    has_event: bool = False  # one that a webhook was, or is to be, told of
+    has_event: bool = False  # one that was, or will be, sent to a webhook
 
 
 class FirstStepsOfAll:

@@ -78,7 +78,7 @@ class Fundings:
         return found
 
     async def change(self, before: Funding, after: Funding) -> bool:
-        """Store what became of it; return False if somebody else did."""
+        """Store a changed funding; return False if another process changed it first."""
         rows = await self._run(
             sql.change,
             order_id=before.order_id,
@@ -92,7 +92,7 @@ class Fundings:
         return bool(rows)
 
     async def lost(self, order_ids: Iterable[str]) -> set[str]:
-        """Return those of these orders whose channel can never come."""
+        """Return those of these orders whose channel can never be opened."""
         rows = await self._run(sql.lost, order_ids=tuple(order_ids))
         return {str(order_id) for (order_id,) in rows}
 

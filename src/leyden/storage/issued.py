@@ -41,7 +41,7 @@ class IssuedCertificates:
         return issued_of(rows[0]) if rows else None
 
     async def forget(self, name: str) -> None:
-        """Withdraw the request, and delete what was issued."""
+        """Delete the request, and the certificate issued for it."""
         await self._run(sql.forget, name=name)
 
     async def set_order(self, name: str, url: str, *, key: bytes) -> None:

@@ -50,7 +50,7 @@ class Keys:
     async def expiring(
         self, *, now: datetime, within: timedelta, most: int
     ) -> list[ApiKey]:
-        """Return keys that end within this time, and were not told of.
+        """Return keys that end within this time, and were not announced yet.
 
         Keys that were made for no longer than that are not among them.
         """

@@ -1,4 +1,4 @@
-"""The channels that orders became, and what each cost at the auction."""
+"""The channels of filled orders, and what each cost."""
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
@@ -19,7 +19,7 @@ class RunningLease(Struct, frozen=True, kw_only=True):
     organization_id: str
     point: str
     ends: int  # the block
-    told: int  # of its end: nothing, that it is near, that it is there
+    told: int  # the last event announced: none, lease ending, or lease ended
     closed: datetime | None = None
     closed_early: bool = False
 
@@ -30,7 +30,7 @@ class Leases:
     def __init__(self, run: Run) -> None:
         self._run = run
 
-    async def add(self, made: Sequence[tuple[str, Lease]], *, at: datetime) -> None:
+    async def add(self, leases: Sequence[tuple[str, Lease]], *, at: datetime) -> None:
         """Store the leases that tickets became; one for each order."""
         await self._run.many(
             sql.add,
@@ -47,7 +47,7 @@ class Leases:
                     "peer": lease.peer,
                     "height": lease.height,
                 }
-                for order_id, lease in made
+                for order_id, lease in leases
             ],
         )
 
@@ -66,7 +66,7 @@ class Leases:
         ]
 
     async def change(self, before: RunningLease, after: RunningLease) -> bool:
-        """Store what became of a lease; return False if somebody else did."""
+        """Store a changed lease; return False if another process changed it first."""
         rows = await self._run(
             sql.change,
             order_id=before.order_id,

@@ -1,4 +1,4 @@
-"""The onion services of nodes: sealed keys, and what Tor was told of them."""
+"""The onion services of nodes: sealed keys, and where Tor forwards each."""
 
 from collections.abc import Iterable
 
@@ -15,7 +15,7 @@ class NodeOnions:
         self._run = run
 
     async def add(self, node_id: str, seed: bytes) -> None:
-        """Store a node's sealed key; Tor was told nothing of it."""
+        """Store a node's sealed key; its service is not in Tor yet."""
         await self._run(sql.add, node_id=node_id, seed=seed)
 
     async def seed(self, node_id: str) -> bytes:
@@ -24,13 +24,13 @@ class NodeOnions:
             raise NotFound
         return bytes(rows[0][0])
 
-    async def told(self) -> dict[str, str]:
-        """Return where Tor was told to lead each node's service, by the node's id."""
-        return dict(await self._run(sql.told))
+    async def targets(self) -> dict[str, str]:
+        """Return the target that each node's service has in Tor, by node id."""
+        return dict(await self._run(sql.targets))
 
-    async def tell(self, node_id: str, told: str) -> None:
-        """Store what Tor was told of a node's service."""
-        await self._run(sql.tell, node_id=node_id, told=told)
+    async def set_target(self, node_id: str, target: str) -> None:
+        """Store the target that a node's service has in Tor."""
+        await self._run(sql.set_target, node_id=node_id, told=target)
 
     async def ours(self, hosts: Iterable[str]) -> set[str]:
         """Return which of these hosts are, or were, our nodes'."""

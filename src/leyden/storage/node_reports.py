@@ -58,7 +58,7 @@ class NodeReports:
         await self._run(sql.keep_log_tail, node_id=node_id, log_tail=tail)
 
     async def log_tail(self, node_id: str) -> bytes | None:
-        """Return it; None if none was reported."""
+        """Return the end of a node's log; None if none was reported."""
         for (tail,) in await self._run(sql.log_tail, node_id=node_id):
             return None if tail is None else bytes(tail)
         return None

@@ -90,7 +90,7 @@ class Nodes:
     async def list_(self, organization_id: str) -> list[Listed]:
         """Return an organization's nodes for a list, oldest first.
 
-        Many are read some at a time, each by what is there then.
+        Many nodes are read in batches, each as of the time of its batch.
         """
         found: list[Listed] = []
         after, after_id = _BEFORE_ALL, ""
@@ -156,7 +156,7 @@ class Nodes:
         return {name for (name,) in rows}
 
     async def show(self, organization_id: str, node_id: str) -> Shown:
-        """Return all that one of its nodes shows, or raise NotFound."""
+        """Return the organization's node with its settings, or raise NotFound."""
         rows = await self._run(sql.show, organization_id=organization_id, id=node_id)
         if not rows:
             raise NotFound

@@ -128,9 +128,9 @@ class Orders:
         rows = await self._run(sql.capacity_ordered_since, since=to_us(since))
         return Sats(int(rows[0][0]))
 
-    async def asked_since(self, since: datetime) -> Sats:
-        """Return the capacity, paid since then, that the seller was asked for."""
-        rows = await self._run(sql.asked_since, since=to_us(since))
+    async def capacity_asked_since(self, since: datetime) -> Sats:
+        """Return the capacity, paid since then, that the seller was asked to open."""
+        rows = await self._run(sql.capacity_asked_since, since=to_us(since))
         return Sats(int(rows[0][0]))
 
     async def capacity_ordered_to(self, node_key: str) -> Sats:
@@ -141,15 +141,15 @@ class Orders:
     async def is_open_to(
         self, node_key: str, organization_id: str, *, but: str
     ) -> bool:
-        """Return whether another order for a node is open: theirs, or a paid one."""
+        """Return whether the organization's or a paid order for a node is open."""
         rows = await self._run(
             sql.open_to, node_key=node_key, organization_id=organization_id, id=but
         )
         return bool(rows)
 
-    async def asked_for(self, node_key: str, *, but: str) -> bool:
-        """Return whether the seller opens a channel to this node for another order."""
-        return bool(await self._run(sql.asked_for, node_key=node_key, id=but))
+    async def is_opening_to(self, node_key: str, *, but: str) -> bool:
+        """Return whether another order's channel to this node is being opened."""
+        return bool(await self._run(sql.is_opening_to, node_key=node_key, id=but))
 
     async def key_of_node(self, organization_id: str, node_id: str) -> str:
         """Return the public key of a hosted node that got a channel; "" if none did."""

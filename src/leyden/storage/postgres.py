@@ -52,7 +52,7 @@ log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 
-async def _to_the_end(run: Coroutine[None, None, T]) -> T:
+async def _shielded(run: Coroutine[None, None, T]) -> T:
     """Return only when it has ended, cancelled or not.
 
     A connection that is cancelled while it enters or leaves a pipeline, which many rows
@@ -90,7 +90,7 @@ class _Statements:
         if not values:
             return 0
         with translating():
-            return await _to_the_end(self._all(statement, values))
+            return await _shielded(self._all(statement, values))
 
     async def _all(
         self, statement: Statement, values: Sequence[Mapping[str, Value]]
@@ -105,7 +105,8 @@ class _Statements:
                 if not step.wakes:
                     await self._all(step.statement, step.values)
                     continue
-                # No answer is waited for, so the database itself tells of its rows.
+                # We don't wait for a result, so the database itself notifies if there
+                # are rows.
                 text = _WAKES.format(step.statement.postgresql)
                 woken = {"channel": _CHANNEL, "woken": step.wakes}
                 for values in map(step.statement.for_postgresql, step.values):
@@ -115,8 +116,8 @@ class _Statements:
         self.woken.add(kind)
 
     async def commit(self, stores: Stores) -> None:
-        """Send what is last in a transaction with its end: waited for but once."""
-        async with self._in_one_go(stores):
+        """Flush and commit in one round trip."""
+        async with self._pipelined(stores):
             await stores.flush()
             if self.woken:
                 kinds = "\n".join(sorted(self.woken))
@@ -125,11 +126,11 @@ class _Statements:
         if ended.statusmessage != "COMMIT":
             raise RuntimeError("a statement failed, and its error was kept back")
 
-    def _in_one_go(
+    def _pipelined(
         self, stores: Stores
     ) -> contextlib.AbstractAsyncContextManager[object]:
         """Return a pipeline, whose own cost is only worth it for several statements."""
-        if self.woken or stores.has_last:
+        if self.woken or stores.has_unflushed:
             return self._connection.pipeline()
         return contextlib.nullcontext()
 
@@ -194,7 +195,7 @@ class PostgresDatabase:
                     await connection.execute("BEGIN", prepare=False)
                     yield stores
                     with COMMIT.time():
-                        await _to_the_end(run.commit(stores))
+                        await _shielded(run.commit(stores))
                 except BaseException:
                     with contextlib.suppress(psycopg.Error):
                         await connection.rollback()

@@ -1,9 +1,9 @@
-"""Reading PostgreSQL: what is asked at the same time is asked together.
+"""Reading PostgreSQL: statements that wait at the same time share a pipeline.
 
-A question over a connection of its own takes about 250 µs of our processor, half of
-them to wait for the socket; of 32 that leave in one pipeline each takes 80. They are
-one transaction, so whichever fails, all do: then each is asked alone, and nobody hears
-of what is wrong with another's.
+A statement on a connection of its own takes about 250 µs of our processor, half of that
+to wait for the socket; 32 in one pipeline take 80 µs each. They are one transaction, so
+if one fails, all do. Then each is run alone, so that callers see only errors of their
+own statement.
 """
 
 import asyncio
@@ -23,19 +23,19 @@ PIPELINES = 2  # a slow one leaves the other; the rest leaves with the next
 
 
 class _Read(Struct, frozen=True, eq=False):
-    """One statement that somebody waits for."""
+    """A statement and its waiting caller."""
 
     statement: Statement
     values: Mapping[str, Value]
     rows: asyncio.Future[list[Row]]
 
     def answer(self, rows: list[Row]) -> None:
-        """Pass on the rows, if somebody still waits."""
+        """Pass on the rows, if the caller still waits."""
         if not self.rows.done():
             self.rows.set_result(rows)
 
     def fail(self, error: Exception) -> None:
-        """Send what was wrong, if the client still waits."""
+        """Raise the error in the caller, if it still waits."""
         if not self.rows.done():
             self.rows.set_exception(error)
 
@@ -58,7 +58,7 @@ class Reads(OnlyReads):
         return await read.rows
 
     async def close(self) -> None:
-        """Finish what was asked."""
+        """Finish the statements that wait."""
         while self._running:
             await asyncio.wait(self._running)
 
@@ -82,7 +82,7 @@ class Reads(OnlyReads):
         except DatabaseAway:
             for read in reads:
                 read.fail(DatabaseAway(retry_after_s=5))
-        except Exception as error:  # noqa: BLE001  whoever asked is told
+        except Exception as error:  # noqa: BLE001  raised in the caller
             if len(reads) == 1:
                 reads[0].fail(error)
             else:

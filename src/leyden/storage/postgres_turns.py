@@ -1,10 +1,10 @@
 """Writers that wait for a connection to PostgreSQL, in turns of their organizations.
 
-A connection waits where its statement does: writers of one organization that lock its
-row would hold every connection of the pool, and whoever came later would wait behind
-all of them. So of each organization few have a connection at a time, and the next
-place is for whoever has waited for a turn the longest. The platform's own writers may
-have all.
+A connection is busy while its statement waits for a lock: writers of one organization
+that lock its row could hold all connections of the pool, and all other writers would
+wait behind them. So each organization has only a few connections at a time, and the
+next free one goes to the organization that has waited longest. The platform's own
+writers may use all connections.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ _RETRY_AFTER_S: Final = 5
 
 
 class Places:
-    """Who has a connection to write, and who is next."""
+    """The connections for writing, given out in turns of organizations."""
 
     def __init__(self, places: int, *, of_one: int = MOST_OF_ONE) -> None:
         self._free = places
@@ -33,7 +33,7 @@ class Places:
 
     @asynccontextmanager
     async def taken(self, within_s: float) -> AsyncIterator[float]:
-        """Have a place for the block; give how much is left of the time to wait.
+        """Hold a place for the block; yield how much is left of the time to wait.
 
         Raise DatabaseAway if none is free within the time.
         """

@@ -45,8 +45,8 @@ class Quotas:
     async def nodes(self, organization_id: str) -> Nodes:
         """Count the nodes, and the deleted nodes whose data is kept."""
         rows = await self._run(sql.nodes, organization_id=organization_id)
-        there, kept, due = rows[0]
-        return Nodes(int(there), kept, _time(due))
+        count, kept, due = rows[0]
+        return Nodes(int(count), kept, _time(due))
 
     async def unpaid_orders(
         self, organization_id: str, *, but: str = "", now: datetime

@@ -45,7 +45,7 @@ class Replicas:
         return str((await self._run(sql.floor))[0][0])
 
     async def raise_floor(self, migration: str, *, now: datetime) -> bool:
-        """Let no version run from now on that does not know this migration.
+        """Exclude versions from running that do not know this migration.
 
         Return False, changing nothing, while a replica of such a version runs.
         """

@@ -1,4 +1,4 @@
-"""Who waits, in turns of the organizations that they wait for."""
+"""A queue in turns of the owners of its items."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,7 +8,7 @@ _T = TypeVar("_T")
 
 
 class Rotation(Generic[_T]):
-    """What waits, by owner; whose turn is next comes first."""
+    """Waiting items by owner, in the order of the owners' turns."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[_T]] = {}
@@ -18,11 +18,11 @@ class Rotation(Generic[_T]):
         return bool(self._waiting)
 
     def put(self, owner: str, waiting: _T) -> None:
-        """Queue it behind what waits for the same owner."""
+        """Queue an item behind those of the same owner."""
         self._waiting.setdefault(owner, deque()).append(waiting)
 
     def take(self, may: Callable[[str], bool]) -> tuple[str, _T] | None:
-        """Return the next owner's who may go on, with its owner."""
+        """Return the next item, of an owner that `may` accepts, with its owner."""
         owner = next(filter(may, self._waiting), None)
         if owner is None:
             return None

@@ -25,7 +25,7 @@ class Seller:
         return KnownSeller(*rows[0]) if rows else None
 
     async def lock(self) -> None:
-        """Let nobody else reserve coins until the commit."""
+        """Lock the reservation of coins until the commit."""
         await self._run(sql.lock)
 
     async def add(self, seller: KnownSeller) -> None:

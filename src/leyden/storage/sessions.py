@@ -45,9 +45,9 @@ class Sessions:
         """Return a person's sessions, the latest used first."""
         return [session_of(row) for row in await self._run(sql.list, user_id=user_id)]
 
-    async def seen(self, session_id: str, *, now: datetime) -> None:
+    async def record_use(self, session_id: str, *, now: datetime) -> None:
         """Record that the session was used now."""
-        await self._run(sql.seen, id=session_id, now=to_us(now))
+        await self._run(sql.record_use, id=session_id, now=to_us(now))
 
     async def end(self, user_id: str, session_id: str) -> bool:
         """End a person's session; return False if it had ended before."""
@@ -66,12 +66,12 @@ class Sessions:
         await self._run(sql.forget, now=to_us(now))
         await self._run(sql.forget_failures, start=to_us(start))
 
-    async def failed(
+    async def count_failure(
         self, who: bytes, *, now: datetime, within: timedelta
     ) -> tuple[int, datetime]:
         """Count a failure from `start` on; return the count and since when."""
         rows = await self._run(
-            sql.failed,
+            sql.count_failure,
             who=who,
             now=to_us(now),
             start=to_us(now - within),
@@ -79,9 +79,9 @@ class Sessions:
         )
         return rows[0][0], from_us(rows[0][1])
 
-    async def forgive(self, who: bytes) -> None:
+    async def reset_failures(self, who: bytes) -> None:
         """Reset the failures counted under this key, after a success."""
-        await self._run(sql.forgive, who=who)
+        await self._run(sql.reset_failures, who=who)
 
     async def uncount(self, who: bytes, *, attempts: int) -> None:
         """Reduce the count of failures by attempts that did not fail."""

@@ -40,12 +40,12 @@ from leyden.storage.statements import Wake
 from leyden.storage.stores import Stores
 from leyden.storage.write_queue import Turn, WriteQueue
 
-# What is on disk is told of once the thread that put it there has Python's lock again;
-# beside a busy event loop Python would let it wait for 5 ms at each commit.
-_HANDS_OVER_S = 0.0005
-# Changed rows that are worth a commit: next to them a sync costs little, and whoever
-# comes next is the first again.
-_MOST_IN_ONE = 500
+# A commit is reported once its thread has Python's lock (the GIL) again. Beside a busy
+# event loop Python would let the thread wait for 5 ms at each commit.
+_SWITCH_INTERVAL_S = 0.0005
+# Changed rows after which a group is committed: next to them the cost of a sync is
+# small, and the next writer is the first of a new group.
+_MOST_ROWS = 500
 _inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
 
 
@@ -142,7 +142,7 @@ class SqliteDatabase:
     is_alone = True
 
     def __init__(self, path: Path) -> None:
-        sys.setswitchinterval(_HANDS_OVER_S)
+        sys.setswitchinterval(_SWITCH_INTERVAL_S)
         self._reading = connect(path)
         self._reading.execute("PRAGMA query_only=ON")
         self._reads = Reads(self._reading)
@@ -175,14 +175,14 @@ class SqliteDatabase:
                 await self._begin()
             except sqlite3.Error as error:
                 for turn in self._queue.take(1):
-                    _tell(turn.granted, translated(error))
+                    _fail(turn.granted, translated(error))
                 continue
             landed: list[Turn] = []
             changes = self._writing.total_changes
             for turn in self._queue.take():
                 if await self._take(turn, is_first=not landed):
                     landed.append(turn)
-                if self._writing.total_changes - changes > _MOST_IN_ONE:
+                if self._writing.total_changes - changes > _MOST_ROWS:
                     await self._commit(landed)
                     landed, changes = [], self._writing.total_changes
             await self._commit(landed)
@@ -195,12 +195,12 @@ class SqliteDatabase:
         if not self._writing.in_transaction:
             if not is_first:
                 # A full disk rolls everything back, the turns before this one included.
-                _tell(turn.granted, DatabaseAway(retry_after_s=5))
+                _fail(turn.granted, DatabaseAway(retry_after_s=5))
                 return False
             try:  # the one before failed, with all of the transaction
                 await self._begin()
             except sqlite3.Error as error:
-                _tell(turn.granted, translated(error))
+                _fail(turn.granted, translated(error))
                 return False
         if turn.granted.cancelled():
             return False
@@ -211,7 +211,7 @@ class SqliteDatabase:
     async def _commit(self, landed: list[Turn]) -> None:
         if not self._writing.in_transaction:
             for turn in landed:
-                _tell(turn.durable, DatabaseAway(retry_after_s=5))
+                _fail(turn.durable, DatabaseAway(retry_after_s=5))
             return
         try:
             with COMMIT.time():
@@ -220,7 +220,7 @@ class SqliteDatabase:
             with contextlib.suppress(sqlite3.Error):
                 await self._in_thread("ROLLBACK")
             for turn in landed:
-                _tell(turn.durable, translated(error))
+                _fail(turn.durable, translated(error))
         else:
             self._reads.forget()
             for turn in landed:
@@ -250,6 +250,6 @@ class SqliteDatabase:
         self._write_turns.close()
 
 
-def _tell(waiting: asyncio.Future[None], error: Exception) -> None:
+def _fail(waiting: asyncio.Future[None], error: Exception) -> None:
     if not waiting.cancelled():
         waiting.set_exception(error)

@@ -1,13 +1,13 @@
 """Turns of processes that write to one SQLite file.
 
-SQLite has no queue: who finds the file locked sleeps for up to a tenth of a
-second and tries again. A process that commits back to back leaves it free for
-some microseconds at a time, so that an operator's command beside a busy server
-could find it locked each time, for seconds.
+SQLite has no queue: a writer that finds the file locked sleeps for up to a tenth of a
+second and tries again. A process that commits back to back leaves it free for some
+microseconds at a time, so that an operator's command beside a busy server could find it
+locked each time, for seconds.
 
-So who wants to write first takes a file lock beside the database, and keeps it
-until the database is locked. While one process waits for the database the next
-transaction of all others waits for that lock: whoever waits is next.
+So a writer first takes a file lock beside the database, and keeps it until it
+has locked the database. While one process waits for the database, the next
+transactions of all others wait for that lock: the waiting process is next.
 
 The lock is only politeness. A process that was stopped while it waited, or a
 file that cannot be opened, holds nobody up for long; SQLite's own lock decides.
@@ -22,7 +22,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-# The other one has the database as soon as the transaction that goes on has ended.
+# The other process gets the database as soon as the current transaction ends.
 _PATIENCE_S: Final = 1.0
 _LOOK_AGAIN_S: Final = 0.001
 
@@ -63,7 +63,7 @@ class WriteTurns:
         return True
 
     async def _wait(self) -> bool:
-        """Wait for whoever is next; once they were too slow, not for them again."""
+        """Wait for the process that is next, but not again after it was too slow."""
         until_s = time.monotonic() + self._patience_s
         while self._file >= 0 and self._patient:
             await asyncio.sleep(_LOOK_AGAIN_S)

@@ -1,6 +1,6 @@
-"""Statements: SQL with a name, written once for both databases, run by the drivers.
+"""Named SQL statements, written once for both databases.
 
-A file in `sql/` holds those of one noun, each as psql and sqlite3 take it when pasted:
+A file in `sql/` has the statements of one noun, which psql and sqlite3 accept as well:
 
     -- name: lock_many
     -- Always in the order of their ids, so that no two wait for each other.
@@ -10,7 +10,7 @@ A file in `sql/` holds those of one noun, each as psql and sqlite3 take it when 
     ORDER BY id
     /* FOR UPDATE */;
 
-What the databases say in different ways is translated once, when the file is loaded:
+What differs between the databases is translated once, when the file is loaded:
 
 | written                      | SQLite                         | PostgreSQL         |
 | `:id`                        | `:id`                          | `%(id)s`           |
@@ -18,9 +18,9 @@ What the databases say in different ways is translated once, when the file is lo
 | `/* FOR UPDATE */`           | nothing: writers take turns    | `FOR UPDATE`       |
 | `SELECT *`, `entry.*`        | the columns, by name           | the same           |
 
-The columns are those that the file's INSERT names, in that order: there it is said what
-a row is. Sent as it is, a `*` would be prepared by a server with the columns of that
-day, and fail once a migration of a newer program has added one.
+The columns are those that the file's INSERT names, in that order. A `*` sent to the
+server would be prepared with the columns that exist then, and would fail once the
+migration of a newer program has added one.
 """
 
 import json
@@ -149,11 +149,11 @@ class Step(NamedTuple):
 
     statement: Statement
     values: Sequence[Mapping[str, Value]]
-    wakes: str = ""  # what is woken after the commit where it returned a row
+    wakes: str = ""  # the kind of task to wake after the commit, if it returned a row
 
 
 class Run(Protocol):
-    """Running statements: one with its parameters, returning all rows."""
+    """An object that runs statements, and returns all their rows."""
 
     async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
         """Run the statement once."""
@@ -166,16 +166,16 @@ class Run(Protocol):
         ...
 
     async def batch(self, steps: Sequence[Step]) -> None:
-        """Run these in order, each for each of its sets of parameters, in one go."""
+        """Run these steps in order, in one round trip; return no rows."""
         ...
 
     def wake(self, kind: str) -> None:
-        """After the commit, wake whoever waits for this: a kind of task, or news."""
+        """After the commit, wake all that wait for this kind of task or event."""
         ...
 
 
 class OnlyReads:
-    """What a reader says to whoever would write through it."""
+    """The writing half of `Run`, for readers: it raises."""
 
     async def many(
         self,
@@ -194,5 +194,5 @@ class OnlyReads:
         raise RuntimeError("the reader only reads")
 
 
-# Called with the kinds of tasks that may be due; None is any.
+# Called with the kinds of tasks that may be due; None means any.
 Wake = Callable[[Collection[str] | None], None]

@@ -84,13 +84,13 @@ class Stores:
         self.run = run
 
     @property
-    def has_last(self) -> bool:
+    def has_unflushed(self) -> bool:
         """Whether there is something to flush."""
         return "events" in self.__dict__ and self.events.has_new
 
     async def flush(self) -> None:
-        """Write what is written last of all; the transaction itself calls this."""
-        if self.has_last:
+        """Write what has to be written last; called by the transaction at its end."""
+        if self.has_unflushed:
             await self.events.flush()
 
     accounts = _store(Accounts)

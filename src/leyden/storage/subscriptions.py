@@ -18,7 +18,7 @@ SUBSCRIPTIONS: Final = "subscriptions"  # a kind of task; its key is the id
 
 
 class Subscription(Addressee, frozen=True, kw_only=True):
-    """An organization's webhook endpoint, and how far it was told."""
+    """An organization's webhook endpoint, and its position in the log."""
 
     id: str
     description: str
@@ -90,7 +90,7 @@ class Subscriptions:
             organization_id=new.organization_id,
             url=new.url,
             description=new.description,
-            types=_written(new.types),
+            types=_encode_types(new.types),
             created=to_us(new.created),
             sealed_secret=new.sealed_secret,
             position=new.position,
@@ -136,7 +136,7 @@ class Subscriptions:
             url=changed.url,
             sealed_url=changed.sealed_url,
             description=changed.description,
-            types=_written(changed.types),
+            types=_encode_types(changed.types),
             stopped=int(changed.stopped),
             failing_since=to_us(since) if since is not None else None,
             pause=changed.pause,
@@ -160,7 +160,7 @@ class Subscriptions:
     async def move(
         self, subscription_id: str, position: int, *, attempts: int, due: datetime
     ) -> None:
-        """Store how far it was told, and the attempts for the event after that."""
+        """Store its position in the log, and the attempts for the next event."""
         await self._run(
             sql.move,
             id=subscription_id,
@@ -186,10 +186,10 @@ class Subscriptions:
         await self._run(sql.forget, id=subscription_id)
 
 
-def waking(organization_ids: tuple[str, ...], *, most: int, now: int) -> Step:
-    """Return the step that makes those due who get what was just logged.
+def wake_step(organization_ids: tuple[str, ...], *, most: int, now: int) -> Step:
+    """Return the step that makes subscriptions due that get events just logged.
 
-    That is no more than the `most` newest events of each organization.
+    These are at most the `most` newest events of each organization.
     """
     step = Step(sql.wake, [_wake(organization_ids, most, now)])
     return step._replace(wakes=SUBSCRIPTIONS)
@@ -232,5 +232,5 @@ def subscription_of(row: Row) -> Subscription:
     )
 
 
-def _written(types: tuple[str, ...]) -> str:
+def _encode_types(types: tuple[str, ...]) -> str:
     return f",{','.join(types)},"

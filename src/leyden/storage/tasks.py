@@ -146,13 +146,13 @@ class Tasks:
         )
         return from_us(rows[0][0]) if rows else None
 
-    async def refuse_lost(self, claim: Claim) -> None:
-        """Raise Lost if somebody else has the task; nothing is locked."""
+    async def check_held(self, claim: Claim) -> None:
+        """Raise Lost if another process has claimed the task; lock nothing."""
         if not await self._run(sql.held, **claim.held):
             raise Lost(f"{claim.kind} {claim.key}: someone else has it now")
 
     async def lock(self, claim: Claim) -> None:
-        """Let nobody else have the task until the commit; raise Lost if somebody has.
+        """Lock the task until the commit; raise Lost if another process has claimed it.
 
         To be called last: others lock what a task is about, and then the task. What
         comes after a task in every transaction, as events do, is locked after it.

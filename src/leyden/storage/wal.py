@@ -1,12 +1,12 @@
 """The pages of a SQLite database that change, in the order of their commits.
 
-Whoever writes appends pages to the WAL; a checkpoint moves them into the database, and
-then the WAL may begin anew. We hold a reading transaction at every moment: a checkpoint
-moves nothing that is newer than it, and the WAL cannot begin anew before we have read
-it all. So no page is missed, however fast others write, and nobody waits for us.
+Writers append pages to the WAL; a checkpoint moves them into the database, and then the
+WAL may restart. We always hold a reading transaction: a checkpoint moves no pages newer
+than it, and the WAL cannot restart before we have read it all. So no page is missed,
+however fast others write, and no writer waits for us.
 
-Only where the WAL has become long, `fold` keeps writers away for some milliseconds, in
-which it reads the last pages and moves them, so that the WAL begins anew.
+Only if the WAL has become long, `fold` keeps writers away for some milliseconds, in
+which it reads and moves the last pages, so that the WAL restarts.
 """
 
 import contextlib
@@ -47,7 +47,7 @@ class Wal:
     """A reader of one database's changes; one connection of it reads at any time."""
 
     def __init__(self, path: Path) -> None:
-        """Begin to read: what is committed from now on is not missed."""
+        """Start to read: no commit from now on is missed."""
         self._path = path
         self._reading = _connect(path)
         self._next = _connect(path)
@@ -100,12 +100,12 @@ class Wal:
 
     @property
     def length(self) -> int:
-        """How many pages the WAL has that nobody has begun anew."""
+        """The number of pages in the WAL since it was restarted."""
         index = self._files.index()
         return index.frames
 
     def fold(self) -> Change | None:
-        """Let the WAL begin anew; return what was committed until then.
+        """Restart the WAL; return what was committed until then.
 
         Returns early, and changes nothing, where others are writing for long.
         """
@@ -116,7 +116,7 @@ class Wal:
         return change
 
     def settle(self) -> tuple[Change | None, str]:
-        """Move all into the database; return what was committed until then.
+        """Move all pages into the database; return what was committed until then.
 
         Also return what the database is known by as long as nothing is moved into it:
         "" where others are writing for long.
@@ -137,8 +137,10 @@ class Wal:
             if not alone or self.place != self._place(index):
                 yield change, False
                 return
-            told = self._folding.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
-            yield change, told[1] == told[2]
+            checkpoint = self._folding.execute(
+                "PRAGMA wal_checkpoint(PASSIVE)"
+            ).fetchone()
+            yield change, checkpoint[1] == checkpoint[2]
 
     def _identity(self) -> str:
         found = self._path.stat()

@@ -64,8 +64,8 @@ class WalFiles:
             time.sleep(0.0001)
         else:
             raise OSError(f"{self._path}-shm cannot be read")
-        told = _HEADER.unpack(first)
-        size, frames, length, salt = told[5], told[6], told[7], told[9]
+        header = _HEADER.unpack(first)
+        size, frames, length, salt = header[5], header[6], header[7], header[9]
         return Index(
             page_size=_LARGE_PAGE if size == 1 else size,
             frames=frames,

@@ -1,8 +1,8 @@
-"""Writers that wait for the one file, in turns of the organizations they write for.
+"""Writers that wait for a SQLite file, in turns of the organizations they write for.
 
-Of one organization few are in a group that is committed at once: whoever comes
-meanwhile waits for those, and not for fifty. The platform's own writers are not
-counted: they are as many as a group may have.
+A group that is committed together has few writers of one organization: a writer that
+arrives meanwhile waits for those, and not for fifty. The platform's own writers are not
+counted.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ class Turn(Struct, eq=False):
 
 
 class WriteQueue:
-    """Who writes next."""
+    """A queue of writers, by organization."""
 
     def __init__(self) -> None:
         self._waiting: Rotation[Turn] = Rotation()
@@ -34,7 +34,7 @@ class WriteQueue:
         self._closed = False
 
     def put(self, turn: Turn) -> None:
-        """Queue a writer, for whoever makes the request."""
+        """Queue a writer, for the organization of the request."""
         self._waiting.put(OWNER.get(), turn)
         self._changed.set()
 
@@ -59,6 +59,6 @@ class WriteQueue:
         return group
 
     def close(self) -> None:
-        """Let nobody wait any more for others to come."""
+        """Close the queue: `wait` returns at once from now on."""
         self._closed = True
         self._changed.set()

@@ -8,7 +8,7 @@ from leyden.storage.tasks import Shards
 from leyden.tasks.work import Work
 from leyden.values import Struct
 
-# A claim that nobody extends is someone else's after this long.
+# A claim that is not extended ends after this long.
 CLAIM_FOR = timedelta(seconds=30)
 _FIRST_RETRY_S: Final = 1.0
 _LAST_RETRY_S: Final = 300.0
@@ -19,12 +19,12 @@ class Queue(Struct, frozen=True, kw_only=True):
 
     kind: str
     run: Callable[[Work], Awaitable[None]]
-    at_once: int = 16
+    concurrency: int = 16
     claim_for: timedelta = CLAIM_FOR
-    at_home: bool = False  # only for processes of the home that nodes belong to
-    watched: Shards | None = None  # only for who holds the node's shard, at home
-    stands: bool = False  # goes on for as long as it is held
-    share: Callable[[], int] | None = None  # how many at the most, where that changes
+    at_home: bool = False  # only in processes of the home that nodes belong to
+    watched: Shards | None = None  # only in the process that holds the node's shard
+    continuous: bool = False  # runs for as long as its claim is held
+    share: Callable[[], int] | None = None  # the concurrency, if that changes
 
 
 def retry_after(attempts: int) -> timedelta:

@@ -22,7 +22,7 @@ class _Fenced(AbstractAsyncContextManager[Stores]):
     async def __aenter__(self) -> Stores:
         self._tx = await self._transaction.__aenter__()
         try:
-            await self._tx.tasks.refuse_lost(self._work.claim)
+            await self._tx.tasks.check_held(self._work.claim)
         except BaseException as error:
             await self._transaction.__aexit__(type(error), error, error.__traceback__)
             raise
@@ -67,19 +67,19 @@ class Work:
         return self._claim.attempts
 
     def transaction(self) -> AbstractAsyncContextManager[Stores]:
-        """Open a transaction; raise Stale, changing nothing, if not ours."""
+        """Open a transaction; raise Stale, changing nothing, if the claim is lost."""
         return _Fenced(self._database.transaction(), self)
 
     async def done(self, tx: Stores) -> None:
-        """End the task, last of all in the transaction that made it so."""
+        """Complete the task: the last call in the transaction that finishes it."""
         await tx.tasks.lock(self._claim)
         await tx.tasks.end(self._claim)
         self.settled = True
 
     async def reschedule(self, tx: Stores, *, due: datetime) -> None:
-        """Go on later, last of all in the transaction that decided so.
+        """Run the task again at `due`: the last call in a transaction.
 
-        Attempts start anew.
+        This resets the number of attempts.
         """
         await tx.tasks.reschedule(self._claim, due=due, attempts=0)
         self.settled = True

@@ -1,4 +1,4 @@
-"""The worker: claims what is due in its queues, runs it, and extends the claims."""
+"""The worker: claims due tasks of its queues, runs them, and extends the claims."""
 
 import asyncio
 import contextlib
@@ -28,12 +28,12 @@ _LAG: Final = Histogram(
 
 log = logging.getLogger(__name__)
 
-# The longest a queue sleeps when it knows of nothing: then it looks for claims whose
-# holder died, and for what another process put where no notice crosses (SQLite). Twenty
-# queues that look every second are most of what an idle worker takes on PostgreSQL.
+# The longest that a queue without due tasks sleeps. Then it looks for claims whose
+# holder died, and for tasks of other processes, of which SQLite notifies nobody. Twenty
+# queues that look every second are most of the load of an idle worker on PostgreSQL.
 _LONGEST_SLEEP_S = 1.0
 _LONGEST_NOTIFIED_SLEEP_S = 5.0
-_WRITE_AGAIN_S = 0.5
+_RETRY_WRITE_S = 0.5
 
 
 class Worker:
@@ -50,7 +50,7 @@ class Worker:
         self._database = database
         self._clock = clock
         hold = hold or Hold(holder=secrets.token_hex(8))
-        self._queues = [_Running(database, queue, clock, hold) for queue in queues]
+        self._queues = [_RunningQueue(database, queue, clock, hold) for queue in queues]
         database.listen(self._wake)
 
     def _wake(self, kinds: Collection[str] | None) -> None:
@@ -65,7 +65,7 @@ class Worker:
                 group.create_task(queue.work(), name=f"queue {queue.queue.kind}")
 
 
-class _Running:
+class _RunningQueue:
     """A running queue."""
 
     def __init__(
@@ -76,9 +76,9 @@ class _Running:
         self._hold = hold
         self._database = database
         self._clock = clock
-        self._hands: dict[asyncio.Task[None], Claim] = {}
+        self._running: dict[asyncio.Task[None], Claim] = {}
         self._longest_sleep_s = _LONGEST_SLEEP_S
-        if not database.is_alone and not queue.stands:
+        if not database.is_alone and not queue.continuous:
             part_s = queue.claim_for.total_seconds() / 3
             self._longest_sleep_s = min(part_s, _LONGEST_NOTIFIED_SLEEP_S)
 
@@ -88,7 +88,7 @@ class _Running:
             while True:
                 self.awake.clear()
                 try:
-                    pause = await self._begin()
+                    pause = await self._start_due()
                 except (Away, Stale):
                     pause = _LONGEST_SLEEP_S
                 with contextlib.suppress(TimeoutError):
@@ -97,11 +97,11 @@ class _Running:
                         await self.awake.wait()
         finally:
             extending.cancel()
-            await self._give_back()
+            await self._release_all()
 
-    async def _begin(self) -> float:
+    async def _start_due(self) -> float:
         """Start due tasks; return the seconds until the next one is due."""
-        free = self._free_hands
+        free = self._free_slots
         if free <= 0:
             return self._longest_sleep_s
         now = self._clock()
@@ -114,12 +114,14 @@ class _Running:
             claims = await self._claim(tx, now, free)
         self._observe(claims)
         self._start(claims)
-        return 0.0 if claims else _LONGEST_SLEEP_S  # somebody else was quicker
+        return 0.0 if claims else _LONGEST_SLEEP_S  # another process was quicker
 
     @property
-    def _free_hands(self) -> int:
-        most = self.queue.at_once if self.queue.share is None else self.queue.share()
-        return most - len(self._hands)
+    def _free_slots(self) -> int:
+        most = (
+            self.queue.concurrency if self.queue.share is None else self.queue.share()
+        )
+        return most - len(self._running)
 
     async def _next_due(self, now: datetime) -> datetime | None:
         tasks, kind = self._database.reader.tasks, self.queue.kind
@@ -142,24 +144,24 @@ class _Running:
         return await tx.tasks.claim(kind, now=now, until=until, most=free)
 
     def _observe(self, claims: Sequence[Claim]) -> None:
-        if not self.queue.stands:  # else it was due when its shard was made
+        if not self.queue.continuous:  # else it was due when its shard was created
             now, lag = self._clock(), _LAG.labels(self.queue.kind)
             for claim in claims:
                 lag.observe((now - claim.due).total_seconds())
 
     def _start(self, claims: Sequence[Claim]) -> None:
         for claim in claims:
-            hand = asyncio.create_task(
-                self._one(claim), name=f"{claim.kind} {claim.key}"
+            task = asyncio.create_task(
+                self._run(claim), name=f"{claim.kind} {claim.key}"
             )
-            self._hands[hand] = claim
-            hand.add_done_callback(self._free)
+            self._running[task] = claim
+            task.add_done_callback(self._finish)
 
-    def _free(self, hand: asyncio.Task[None]) -> None:
-        del self._hands[hand]
+    def _finish(self, task: asyncio.Task[None]) -> None:
+        del self._running[task]
         self.awake.set()
 
-    async def _one(self, claim: Claim) -> None:
+    async def _run(self, claim: Claim) -> None:
         work = Work(self._database, claim)
         try:
             await self.queue.run(work)
@@ -171,7 +173,7 @@ class _Running:
                 "put off",
                 extra={"task": claim.kind, "key": claim.key, "why": error.message},
             )
-            await self._later(claim, timedelta(0))
+            await self._reschedule(claim, timedelta(0))
         except Exception as error:
             pause = retry_after(claim.attempts)
             log.warning(
@@ -185,18 +187,19 @@ class _Running:
                     "why": f"{type(error).__name__}: {error}",
                 },
             )
-            await self._later(claim, pause)
+            await self._reschedule(claim, pause)
 
-    async def _later(self, claim: Claim, pause: timedelta) -> None:
-        # Until that is written nobody has the task, for as long as the claim lasts.
+    async def _reschedule(self, claim: Claim, pause: timedelta) -> None:
+        # Until this is written no process runs the task, for as long as the claim
+        # lasts.
         due = self._clock() + pause
         while True:
-            if await self._is_rescheduled(claim, due):
+            if await self._try_reschedule(claim, due):
                 return
-            await asyncio.sleep(_WRITE_AGAIN_S)
+            await asyncio.sleep(_RETRY_WRITE_S)
 
-    async def _is_rescheduled(self, claim: Claim, due: datetime) -> bool:
-        """Reschedule a task, unless it is another's by now; False if that failed."""
+    async def _try_reschedule(self, claim: Claim, due: datetime) -> bool:
+        """Reschedule a task, unless the claim is lost; return False if that failed."""
         try:
             async with self._database.transaction() as tx:
                 await tx.tasks.reschedule(claim, due=due, attempts=claim.attempts)
@@ -213,26 +216,26 @@ class _Running:
                 await self._extend_all()
 
     async def _extend_all(self) -> None:
-        hands = dict(self._hands)
-        if not hands:
+        running = dict(self._running)
+        if not running:
             return
         until = self._clock() + self.queue.claim_for
         async with self._database.transaction() as tx:
             held = await tx.tasks.extend(
                 self.queue.kind,
-                hands.values(),
+                running.values(),
                 until=until,
-                continuous=self.queue.stands,
+                continuous=self.queue.continuous,
             )
-        for hand, claim in hands.items():
+        for task, claim in running.items():
             if claim not in held:
-                hand.cancel()
+                task.cancel()
 
-    async def _give_back(self) -> None:
-        hands = dict(self._hands)
-        for hand in hands:
-            hand.cancel()
-        await asyncio.gather(*hands, return_exceptions=True)
-        for claim in hands.values():
-            # Where this fails, the claim runs out and someone tries again.
-            await self._is_rescheduled(claim, self._clock())
+    async def _release_all(self) -> None:
+        running = dict(self._running)
+        for task in running:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+        for claim in running.values():
+            # If this fails, the claim expires, and another process runs the task.
+            await self._try_reschedule(claim, self._clock())

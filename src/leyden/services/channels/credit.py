@@ -91,7 +91,7 @@ async def redeem(
             )
         sats = await tx.coupons.claim(coupon_id, organization_id, now=now)
         if sats is None:
-            await tx.coupons.guessed(organization_id, now=now, within=_GUESSING)
+            await tx.coupons.count_guess(organization_id, now=now, within=_GUESSING)
         else:
             entry = Entry(
                 key=f"coupon:{coupon_id}",

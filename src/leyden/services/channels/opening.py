@@ -147,8 +147,10 @@ class _Step:
             if order.status not in _NOT_ASKED:
                 await self._due.reschedule(tx, due=work.now)
                 return False
-            is_peer_busy = await tx.orders.asked_for(self._to.pubkey, but=order.id)
-            capacity = await tx.orders.asked_since(work.now - reservations.HOUR)
+            is_peer_busy = await tx.orders.is_opening_to(self._to.pubkey, but=order.id)
+            capacity = await tx.orders.capacity_asked_since(
+                work.now - reservations.HOUR
+            )
             limit = self._rules.seller_most_per_hour
             if is_peer_busy or capacity + order.quote.channel.capacity > limit:
                 await self._due.reschedule(tx, due=work.now + self._rules.peer_every)

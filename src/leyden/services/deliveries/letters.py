@@ -66,7 +66,7 @@ async def queue(
         counted[f"of {organization_id}"] = _PER_ORGANIZATION
     for what, most in counted.items():
         who = sealer.digest(what.encode(), purpose=_COUNTED)
-        count, _ = await tx.sessions.failed(who, now=now, within=_HOUR)
+        count, _ = await tx.sessions.count_failure(who, now=now, within=_HOUR)
         if count > most:
             return False
     id_ = new_id()

@@ -164,7 +164,9 @@ async def prune(
     """Delete events that are past retention; the newest of each log stays."""
     now = clock()
     before = now - kept
-    aged = await database.reader.events.aged(before=before, most=_LOGS_AT_ONCE)
+    aged = await database.reader.events.with_old_events(
+        before=before, most=_LOGS_AT_ONCE
+    )
     full = len(aged) == _LOGS_AT_ONCE
     for organization_id in aged:
         async with due.transaction() as tx:

@@ -91,7 +91,7 @@ class Onions:
     async def _update(self, work: ClaimedTask, nodes: Mapping[str, Node]) -> None:
         reader, target = self._fleet.database.reader, self._fleet.rules.ports.tor_target
         present = (await self._tor.look()).hosts
-        known = await reader.node_onions.told()
+        known = await reader.node_onions.targets()
         unplanned = present - nodes.keys()
         gone = await reader.node_onions.ours(unplanned) if unplanned else set()
         plan = onions.plan(
@@ -118,7 +118,7 @@ class Onions:
         log.info("node %s: onion service created", node.id, extra={"onion": onion.host})
         if known != onion.to:
             async with work.transaction() as tx:
-                await tx.node_onions.tell(node.id, onion.to)
+                await tx.node_onions.set_target(node.id, onion.to)
 
     def _log(self, why: str) -> None:
         """Log once that Tor is away, and once that it is back."""

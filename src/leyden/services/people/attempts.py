@@ -45,7 +45,7 @@ async def count_all(
     waits = []
     async with platform.database.transaction() as tx:
         for who, limit in counted:
-            count, since = await tx.sessions.failed(who, now=now, within=within)
+            count, since = await tx.sessions.count_failure(who, now=now, within=within)
             if count > limit:
                 waits.append(since + within - now)
     if waits:
@@ -71,7 +71,7 @@ async def forgive(
     guess forever, by signing in between.
     """
     (first, _), *wider = _counted(platform, email, address, here)
-    await tx.sessions.forgive(first)
+    await tx.sessions.reset_failures(first)
     for who, _ in wider:
         await tx.sessions.uncount(who, attempts=attempts)
 

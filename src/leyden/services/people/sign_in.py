@@ -178,7 +178,7 @@ async def find(platform: Platform, cookie: str, *, now: datetime) -> SignedIn | 
         return None
     if now - session.seen >= _SEEN_EVERY:
         async with platform.database.transaction() as tx:
-            await tx.sessions.seen(session.id, now=now)
+            await tx.sessions.record_use(session.id, now=now)
     return SignedIn(
         person=await reader.people.get(session.user_id),
         session=session,

@@ -33,7 +33,7 @@ WHERE id > :after
 ORDER BY id
 LIMIT :most;
 
--- name: guessed
+-- name: count_guess
 -- Counts one more; the count begins anew where the last one began before
 -- `start`, or after `end`: a clock was set back since.
 INSERT INTO coupon_guess (organization_id, since, count)

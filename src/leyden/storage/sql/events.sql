@@ -58,7 +58,7 @@ JOIN event ON event.organization_id = event_log.organization_id
     AND event.number = event_log.last
 WHERE event_log.organization_id IN (:organization_ids);
 
--- name: told
+-- name: logged_at
 -- When this was told last.
 SELECT created
 FROM event
@@ -67,7 +67,7 @@ WHERE organization_id = :organization_id
 ORDER BY number DESC
 LIMIT 1;
 
--- name: aged
+-- name: with_old_events
 -- Logs with events from before then, and more than one.
 SELECT organization_id
 FROM event_log

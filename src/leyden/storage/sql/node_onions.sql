@@ -9,11 +9,11 @@ SELECT seed
 FROM node_onion
 WHERE node_id = :node_id;
 
--- name: told
+-- name: targets
 SELECT node_id, told
 FROM node_onion;
 
--- name: tell
+-- name: set_target
 UPDATE node_onion
 SET told = :told
 WHERE node_id = :node_id;

@@ -117,7 +117,7 @@ WHERE node_key IS NOT NULL
     AND created > :since
     AND status IN ('waiting_payment', 'creating', 'created', 'submitted', 'filled');
 
--- name: asked_since
+-- name: capacity_asked_since
 -- Capacity of orders paid since then for which the seller was asked.
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
@@ -149,7 +149,7 @@ WHERE node_key = :node_key
         OR (status = 'waiting_payment' AND organization_id = :organization_id)
     );
 
--- name: asked_for
+-- name: is_opening_to
 -- The order for which the seller is opening a channel to a node, but for this one.
 SELECT id
 FROM channel_order

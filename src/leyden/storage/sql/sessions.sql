@@ -19,7 +19,7 @@ FROM session
 WHERE user_id = :user_id
 ORDER BY seen DESC;
 
--- name: seen
+-- name: record_use
 UPDATE session
 SET seen = :now
 WHERE id = :id;
@@ -55,7 +55,7 @@ WHERE user_id = :user_id
 DELETE FROM session
 WHERE expires < :now;
 
--- name: failed
+-- name: count_failure
 -- Counts one more; the count begins anew where the last one began before
 -- `start`, or after `end`: a clock was set back since.
 INSERT INTO sign_in_failure (who, since, count)
@@ -71,7 +71,7 @@ SET since = CASE
     END
 RETURNING count, since;
 
--- name: forgive
+-- name: reset_failures
 DELETE FROM sign_in_failure
 WHERE who = :who;
 
