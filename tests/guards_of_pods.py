@@ -91,7 +91,7 @@ GUARDS = (
     Guard(
         "an lnd whose machine is back is told of",
         _RUNTIME,
-        "            self._tell(node_id, watched.seen)\n",
+        "            self._on_observation(node_id, watched.seen)\n",
         "            pass\n",
         _STAND_IN,
         "machine_is_back",
@@ -99,7 +99,7 @@ GUARDS = (
     Guard(
         "an lnd that could not be stopped is told of when its cluster answers",
         _RUNTIME,
-        "                self._ask_again(node)\n            raise\n",
+        "                self._observe_later(node)\n            raise\n",
         "                pass\n            raise\n",
         _STAND_IN,
         "could_not_stop",
@@ -107,8 +107,8 @@ GUARDS = (
     Guard(
         "of a node without a process no end is told when its cluster answers",
         _RUNTIME,
-        "            if node.has_process:  # an lnd that nobody",
-        "            if True:  # an lnd that nobody",
+        "            if node.has_process:  # otherwise there is",
+        "            if True:  # otherwise there is",
         _STAND_IN,
         "could_not_stop",
     ),

@@ -8,7 +8,7 @@ import pytest
 from leyden.app import gateways, peer_addresses
 from leyden.errors import SetupError
 from leyden.gateway.listener_options import OWN_ADDRESSES
-from leyden.runtimes.arrivals import Arrivals, Door
+from leyden.runtimes.arrivals import Arrivals, PortLimits
 from leyden.settings import Settings
 from leyden.values import replace
 
@@ -90,13 +90,13 @@ def test_how_often_peers_come_is_a_setting() -> None:
     assert options.peer_connections_per_source == 5
     # A balancer's address is everybody's: only the gateway hears whose it was.
     balancer = ip_network("10.0.0.0/8")
-    callers = Door(
+    callers = PortLimits(
         name="callers",
         ports=((8080, 8080), (10_009, 10_009)),
         per_source=6,
         unlimited=(balancer,),
     )
-    peers = Door(
+    peers = PortLimits(
         name="peers",
         ports=((21_000, 21_999),),
         per_source=3,

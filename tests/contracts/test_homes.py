@@ -8,7 +8,7 @@ import pytest
 
 from leyden.domain.nodes import Node
 from leyden.lnd.tail import BEGINNING
-from leyden.runtimes.base import NOTHING_NEW, Homes, Usage
+from leyden.runtimes.base import NO_CHANGES, Homes, Usage
 from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.local_homes import LocalHomes
 from leyden.values import Struct
@@ -63,7 +63,7 @@ async def test_of_a_node_that_is_not_here_there_is_nothing(case: Case) -> None:
     node = a_node()
     assert await case.homes.log(node, 10) == []
     assert await case.homes.channel_backup(node) is None
-    assert case.homes.look(node, BEGINNING) == NOTHING_NEW
+    assert case.homes.look(node, BEGINNING) == NO_CHANGES
     assert (await case.homes.catch_up(node, BEGINNING)).complaints == ()
     assert await case.homes.sweep(node) == ()
     assert await case.homes.usage(node) == Usage()

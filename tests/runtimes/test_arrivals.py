@@ -13,7 +13,7 @@ from ipaddress import ip_network
 import pytest
 
 from leyden.runtimes import nftables
-from leyden.runtimes.arrivals import AHEAD_S, Arrivals, Door
+from leyden.runtimes.arrivals import AHEAD_S, Arrivals, PortLimits
 from leyden.runtimes.egress_policy import EgressPolicy, Opening
 from leyden.values import replace
 from tests.ports import free_port
@@ -61,14 +61,14 @@ def door() -> Iterator[int]:
 @pytest.fixture
 def held(policy: EgressPolicy, port: int, door: int) -> EgressPolicy:
     """The policy of an installation whose one peer port that is."""
-    peers = Door(
+    peers = PortLimits(
         name="peers",
         ports=((port, port),),
         per_source=PER_SOURCE,
         per_port=PER_NODE,
         unlimited=(ip_network("127.66.8.0/24"),),
     )
-    callers = Door(name="callers", ports=((door, door),), per_source=PER_SOURCE)
+    callers = PortLimits(name="callers", ports=((door, door),), per_source=PER_SOURCE)
     arrivals = Arrivals(callers=callers, peers=peers, own=(ip_network(f"{HERE}/32"),))
     opening = Opening(ip_network(f"{HERE}/32"), port)
     changed = replace(policy, arrivals=arrivals, openings=(opening,))

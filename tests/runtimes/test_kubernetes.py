@@ -222,7 +222,7 @@ async def test_who_could_not_stop_an_lnd_is_told_when_the_cluster_answers(
     hands.cluster.is_away = True
     with pytest.raises(ClusterAway):
         await runtime.stop(replace(node, process=""))
-    assert not runtime._unheard, "of no process no end is told"
+    assert not runtime._unobserved, "of no process no end is told"
     with pytest.raises(ClusterAway):
         await runtime.stop(node)
     hands.cluster.is_away = False

@@ -24,7 +24,7 @@ from leyden.lnd import home
 from leyden.lnd.home import Tls
 from leyden.lnd.tail import BEGINNING
 from leyden.lnd.trust import trusting_whenever
-from leyden.runtimes.base import NOTHING_NEW, Usage
+from leyden.runtimes.base import NO_CHANGES, Usage
 from leyden.runtimes.layout import Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
@@ -339,7 +339,7 @@ async def test_with_no_file_left_to_open_nothing_is_forgotten(
     identity = hands.identity(node)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
-        hands.runtime._follow(node, identity)  # type: ignore[attr-defined]
+        hands.runtime._watch(node, identity)  # type: ignore[attr-defined]
         await asyncio.sleep(0.05)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
@@ -429,7 +429,7 @@ async def test_a_node_that_has_printed_nothing_yet_can_be_looked_at(
     tmp_path: Path, node: Node
 ) -> None:
     hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
-    assert LocalHomes(hands.layout).look(node, BEGINNING) == NOTHING_NEW
+    assert LocalHomes(hands.layout).look(node, BEGINNING) == NO_CHANGES
 
 
 async def test_nodes_of_which_nothing_is_known_are_counted(

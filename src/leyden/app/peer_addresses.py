@@ -10,7 +10,7 @@ from leyden.domain.addresses import Network
 from leyden.domain.peer_ports import PeerPorts
 from leyden.errors import Malformed, SetupError
 from leyden.gateway.listener_options import OWN_ADDRESSES
-from leyden.runtimes.arrivals import Arrivals, Door
+from leyden.runtimes.arrivals import Arrivals, PortLimits
 from leyden.settings import Settings
 
 _NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
@@ -67,13 +67,13 @@ def arrivals(given: Settings) -> Arrivals | None:
     # Everybody comes from a balancer's address: the gateway is told whose it was.
     balancers = tuple(networks("gateway_balancers", given.gateway_balancers))
     called = (given.gateway_rest_port, given.gateway_grpc_port)
-    callers = Door(
+    callers = PortLimits(
         name="callers",
         ports=tuple((port, port) for port in called),
         per_source=given.gateway_arrivals_per_source,
         unlimited=balancers,
     )
-    peers = Door(
+    peers = PortLimits(
         name="peers",
         ports=ports(given).ranges,
         per_source=given.gateway_peer_arrivals_per_source,

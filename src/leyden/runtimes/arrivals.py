@@ -1,13 +1,13 @@
-"""How often connections to nodes may begin: rules of nftables.
+"""Limits on new connections to nodes: rules of nftables.
 
 The gateway counts who is connected, and refuses those over the limit (see
 gateway/connection_limits.c), but each has been accepted by then. Here a packet that
-would begin a connection is dropped before anybody hears of it: by the address it comes
-from, and by the port it is for. Whoever waits for their turn sends it again.
+would open a connection is dropped before any program sees it: by its source address,
+and by its port. A client that is held back sends it again.
 
-Dropped, not refused: an answer to each would double a flood, and could be sent to
-somebody whose address was forged. Nothing of connection tracking is asked for: it would
-be on for all of this machine then, and its own table can be filled by a flood.
+It is dropped and not refused: an answer to each packet would double a flood, and would
+go to the owner of a forged address. Connection tracking is not used: it would be on for
+the whole machine then, and a flood can fill its table.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from typing import Final
 from leyden.domain.addresses import Network
 from leyden.values import Struct
 
-AHEAD_S: Final = 10  # so many seconds' worth may come at once, as in the gateway
+AHEAD_S: Final = 10  # a burst is this many seconds' worth, as in the gateway
 _REMEMBERED: Final = "flags dynamic, timeout; timeout 1m; size 65536;"
 _BEGINS: Final = "tcp flags & (fin | syn | rst | ack) == syn"
 # An IPv6 customer has a /64 and more of its own.
@@ -26,8 +26,8 @@ _SOURCES: Final = (
 )
 
 
-class Door(Struct, frozen=True, kw_only=True):
-    """Ports of the gateway, and how many connections may begin there in a second."""
+class PortLimits(Struct, frozen=True, kw_only=True):
+    """Ports of the gateway, with limits on new connections per second."""
 
     name: str
     ports: tuple[tuple[int, int], ...]  # ranges, with both ends
@@ -37,7 +37,7 @@ class Door(Struct, frozen=True, kw_only=True):
 
     @property
     def begins(self) -> str:
-        """Match what begins a connection there."""
+        """The match for packets that open a connection there."""
         ports = ", ".join(
             f"{first}-{last}" if first < last else f"{first}"
             for first, last in self.ports
@@ -69,18 +69,20 @@ class Door(Struct, frozen=True, kw_only=True):
 
 
 class Arrivals(Struct, frozen=True, kw_only=True):
-    """How often connections to nodes may begin."""
+    """Limits on new connections to nodes, by port."""
 
-    callers: Door
-    peers: Door | None = None
-    own: tuple[Network, ...] = ()  # this machine's: nodes are told apart as they leave
+    callers: PortLimits
+    peers: PortLimits | None = None
+    own: tuple[
+        Network, ...
+    ] = ()  # this machine's: its nodes are limited by user, as packets leave
 
     def chains(self) -> Iterator[str]:
         """Return sets and chains for the table of the egress policy."""
-        doors = [self.callers, *([self.peers] if self.peers else [])]
-        for door in doors:
-            yield from door.chains(self.own)
-        jumps = [f"{door.begins} jump {door.name}" for door in doors]
+        limits = [self.callers, *([self.peers] if self.peers else [])]
+        for ports in limits:
+            yield from ports.chains(self.own)
+        jumps = [f"{ports.begins} jump {ports.name}" for ports in limits]
         base = "type filter hook input priority filter; policy accept;"
         yield from chain("arrivals", [base, *jumps])
         if self.peers is not None:

@@ -1,11 +1,12 @@
-"""Where nodes run: what is asked of whoever runs them.
+"""The interfaces of runtimes, which run nodes, and of the files of nodes.
 
-A runtime keeps at most one lnd per node, whatever happens to the program that asks; it
-knows nothing of owners, orders or databases. What it does twice has been done once.
+A runtime keeps at most one lnd per node, even if the calling program dies. It knows
+nothing about owners, orders or databases. Every method may be repeated.
 
-Where a node's lnd cannot be seen (its machine is lost, say, and may be running it
-still) nothing is known of it: `observe` says so, and `start`, `stop` and `remove` raise
-NodeAway instead of guessing. Whoever asked asks again.
+If a node's lnd cannot be observed (for example because its machine is unreachable,
+where it may still run), nothing is known about it: `observe` returns an unknown
+observation, and `start`, `stop` and `remove` raise NodeAway instead of guessing. The
+caller retries.
 """
 
 from collections.abc import AsyncGenerator, Callable
@@ -19,7 +20,7 @@ from leyden.lnd.home import Tls
 from leyden.lnd.tail import NewLines, Place
 from leyden.values import Struct, hiding
 
-Tell = Callable[[str, Observation], None]
+OnObservation = Callable[[str, Observation], None]
 
 
 class LaunchSpec(Struct, frozen=True, kw_only=True):
@@ -35,17 +36,17 @@ class LaunchSpec(Struct, frozen=True, kw_only=True):
 
     @property
     def announced(self) -> tuple[str, ...]:
-        """The addresses at which peers are told they can find the node."""
+        """The addresses that the node announces to its peers."""
         return tuple(each for each in (self.peer_address, self.onion_address) if each)
 
 
 class Checkpoint(Struct, frozen=True, kw_only=True):
     """The progress of a start, to be saved before the next step."""
 
-    host: str  # where its lnd is going to serve
-    process: str = ""  # what runs now; "" is nothing yet
+    host: str  # where its lnd will serve
+    process: str = ""  # the process that runs now; "" for none yet
     revision: int = 0  # the node's revision it was started with
-    start: Start = NEVER  # which one it is, where they are counted
+    start: Start = NEVER  # its number, in runtimes that count starts
 
 
 class Runtime(Protocol):
@@ -54,12 +55,12 @@ class Runtime(Protocol):
     def start(
         self, node: Node, launch_spec: LaunchSpec
     ) -> AsyncGenerator[Checkpoint, None]:
-        """Start the node's lnd, and yield how far it is after each step.
+        """Start the node's lnd, and yield the progress after each step.
 
-        Left at any step and begun again it comes to the same end. An lnd that runs
-        already is given as it is, with the revision it was started with. SetupError
-        where the node has a wallet and nothing of it is here, or an old copy; and where
-        a process that was yielded never came to run, after its end.
+        If the caller stops at any step and starts again, the result is the same. If an
+        lnd runs already, yield it, with the revision it was started with. Raise
+        SetupError if the node has a wallet and its data is missing or an old copy, and
+        if a yielded process never ran, after its end.
         """
         ...
 
@@ -72,20 +73,20 @@ class Runtime(Protocol):
         ...
 
     async def observe(self, node: Node) -> Observation:
-        """Return what is known of the process that the node names, unknown included.
+        """Return the observation of the process in `node.process`, possibly unknown.
 
-        Unknown is a node of which nothing is here: that it has ended was not seen.
+        A node without any data here is unknown: nobody saw its process end.
 
-        From then on `watch` hears what becomes of it: this is how processes are
-        adopted that an earlier run of ours has started.
+        From then on the callback of `watch` gets observations of it: this is how
+        processes are adopted that an earlier run of ours has started.
         """
         ...
 
-    def watch(self, tell: Tell) -> None:
-        """Call `tell` with a node's id for each observation from now on.
+    def watch(self, on_observation: OnObservation) -> None:
+        """Call `on_observation` with a node's id for each observation from now on.
 
-        An lnd that can be seen again, or asked to end, is told of, though nothing is
-        new: what was asked of it meanwhile was refused, and can be done.
+        It is also called, without a change, when an lnd can be observed or stopped
+        again: calls that failed meanwhile can be repeated then.
         """
         ...
 
@@ -94,33 +95,33 @@ class Runtime(Protocol):
         ...
 
     def is_outdated(self, node: Node) -> bool:
-        """Return whether a node's lnd runs with options that are set otherwise now.
+        """Return whether a node's lnd runs with outdated options of the installation.
 
-        Of the installation's options, not the node's own; restarted it has the new
-        ones. May read a file: a thousand nodes are asked about in a thread.
+        After a restart it has the current ones. Options of the node itself do not
+        count. This may read a file: call it in a thread for many nodes.
         """
         ...
 
     async def run(self) -> None:
-        """Keep up what nodes need around them, until cancelled: an egress policy, say.
+        """Maintain what nodes need, such as an egress policy, until cancelled.
 
-        Returns at once where there is nothing of that kind.
+        Return at once if there is nothing to maintain.
         """
         ...
 
     def close(self) -> None:
-        """Stop watching all nodes, and release what that took; the nodes go on."""
+        """Stop watching all nodes, and release resources; the nodes keep running."""
         ...
 
 
-class Found(Struct, frozen=True, kw_only=True):
-    """The news in a node's folder since the last look."""
+class HomeChanges(Struct, frozen=True, kw_only=True):
+    """The changes in a node's folder since the last look."""
 
-    channel_backup: bytes | None = None  # None: it is the one from before
-    log: NewLines | None = None  # what its log says; None: nothing new
+    channel_backup: bytes | None = None  # None: unchanged
+    log: NewLines | None = None  # the new lines of its log; None: none
 
 
-NOTHING_NEW = Found()
+NO_CHANGES = HomeChanges()
 
 
 class Usage(Struct, frozen=True, kw_only=True):
@@ -129,22 +130,22 @@ class Usage(Struct, frozen=True, kw_only=True):
     memory: int = 0  # bytes in RAM
     cpu_s: float = 0.0  # since its lnd was started
     disk: int = 0  # bytes
-    height: int = 0  # of the last block it told of; 0 is not known
+    height: int = 0  # of the last block in its log; 0 if unknown
 
 
 class Reports(Protocol):
-    """What was reported of homes that cannot be read from here."""
+    """Reports about homes that cannot be read from here."""
 
     async def usage(self, node_id: str) -> Usage:
-        """Return what a node was last said to use."""
+        """Return the last reported usage of a node."""
         ...
 
     async def channel_backup(self, node_id: str) -> bytes | None:
-        """Return the last backup of channels that was reported, if any was."""
+        """Return the last reported backup of channels, if any."""
         ...
 
     async def log_tail(self, node_id: str) -> bytes:
-        """Return the end of lnd's log as last reported; empty if it never was."""
+        """Return the last reported end of lnd's log; empty if none was reported."""
         ...
 
 
@@ -166,11 +167,11 @@ class Homes(Protocol):
         """Return the public key that lnd wrote down; "" before its first unlocking."""
         ...
 
-    def look(self, node: Node, place: Place) -> Found:
-        """Return what is new; cheap enough to be asked of every node all the time.
+    def look(self, node: Node, place: Place) -> HomeChanges:
+        """Return the changes; cheap enough to be called for every node all the time.
 
-        The log is read on from this place. When it went on for long without us it is
-        not read, but said to be behind, for `catch_up`.
+        The log is read from this place on. If it has grown too much since, it is not
+        read but marked as `behind`: call `catch_up`.
         """
         ...
 
@@ -183,5 +184,5 @@ class Homes(Protocol):
         ...
 
     async def usage(self, node: Node, *, disk: bool = True) -> Usage:
-        """Return what the node takes; of the disk only if asked, for that is slower."""
+        """Return the node's usage; of its disk only if asked, which is slower."""
         ...

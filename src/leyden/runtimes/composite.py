@@ -1,4 +1,4 @@
-"""Several runtimes as one: each node is asked of the runtime that has it."""
+"""Several runtimes as one: calls go to the runtime that has the node."""
 
 import asyncio
 from collections.abc import AsyncGenerator, Mapping
@@ -8,11 +8,11 @@ from leyden.domain.observations import Observation
 from leyden.lnd.tail import NewLines, Place
 from leyden.runtimes.base import (
     Checkpoint,
-    Found,
+    HomeChanges,
     Homes,
     LaunchSpec,
+    OnObservation,
     Runtime,
-    Tell,
     Usage,
 )
 
@@ -38,13 +38,13 @@ class SeveralRuntimes:
         await self._runtimes[node.runtime].remove(node)
 
     async def observe(self, node: Node) -> Observation:
-        """Return what is known of the node's process."""
+        """Return the observation of the node's process."""
         return await self._runtimes[node.runtime].observe(node)
 
-    def watch(self, tell: Tell) -> None:
-        """Report what each of them hears."""
+    def watch(self, on_observation: OnObservation) -> None:
+        """Report the observations of all of them."""
         for each in self._runtimes.values():
-            each.watch(tell)
+            each.watch(on_observation)
 
     def forget(self, node_id: str) -> None:
         """Stop watching a node, whoever watches it."""
@@ -56,7 +56,7 @@ class SeveralRuntimes:
         return self._runtimes[node.runtime].is_outdated(node)
 
     async def run(self) -> None:
-        """Keep up what each of them needs."""
+        """Maintain what nodes of each of them need."""
         await asyncio.gather(*(each.run() for each in self._runtimes.values()))
 
     def close(self) -> None:
@@ -83,8 +83,8 @@ class SeveralHomes:
         """Return the node's public key, where it can be read."""
         return await self._homes[node.runtime].public_key(node)
 
-    def look(self, node: Node, place: Place) -> Found:
-        """Return what is new."""
+    def look(self, node: Node, place: Place) -> HomeChanges:
+        """Return the changes in the node's folder."""
         return self._homes[node.runtime].look(node, place)
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
@@ -96,5 +96,5 @@ class SeveralHomes:
         return await self._homes[node.runtime].sweep(node)
 
     async def usage(self, node: Node, *, disk: bool = True) -> Usage:
-        """Return what the node takes."""
+        """Return the node's usage."""
         return await self._homes[node.runtime].usage(node, disk=disk)

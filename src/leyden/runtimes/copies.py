@@ -29,7 +29,7 @@ _NOT_COPIED: Final = frozenset(
 
 
 class Content(Struct, frozen=True):
-    """What a copy is compared by."""
+    """The size and digest that copies are compared by."""
 
     digest: str
     size: int  # bytes, of all files
@@ -63,10 +63,10 @@ async def packed(folder: Path) -> AsyncGenerator[bytes, None]:
     """Yield a folder as a tar archive."""
     for name, path in await asyncio.to_thread(lambda: list(_files(folder))):
         with _opened(path) as file:
-            there = os.fstat(file.fileno())
+            stat = os.fstat(file.fileno())
             info = tarfile.TarInfo(name)
-            info.size, info.mode = there.st_size, there.st_mode & 0o777
-            info.mtime = int(there.st_mtime)
+            info.size, info.mode = stat.st_size, stat.st_mode & 0o777
+            info.mtime = int(stat.st_mtime)
             yield info.tobuf(tarfile.PAX_FORMAT)
             left = info.size
             while left:
@@ -100,7 +100,7 @@ async def unpack(folder: Path, archive: AsyncIterator[bytes]) -> None:
 
 
 class _Feed(io.RawIOBase):
-    """What arrives, for a thread to read."""
+    """A bounded buffer between the event loop and a reading thread."""
 
     def __init__(self) -> None:
         self._parts: queue.Queue[bytes | None] = queue.Queue()
@@ -108,7 +108,7 @@ class _Feed(io.RawIOBase):
         self._whole = False
 
     def offer(self, part: bytes) -> bool:
-        """Take a part; False while there is too much in hand."""
+        """Append a part; return False while the buffer is full."""
         if self._parts.qsize() >= _IN_HAND:
             return False
         if part:
@@ -121,7 +121,7 @@ class _Feed(io.RawIOBase):
         self._parts.put(None)
 
     def read(self, size: int = -1) -> bytes:
-        """Return as much as was asked for, or what is left."""
+        """Return `size` bytes, or fewer at the end."""
         while len(self._left) < size:
             part = self._parts.get()
             if part is None:
@@ -130,8 +130,8 @@ class _Feed(io.RawIOBase):
                 self._parts.put(None)
                 break
             self._left += part
-        given, self._left = self._left[:size], self._left[size:]
-        return given
+        returned, self._left = self._left[:size], self._left[size:]
+        return returned
 
 
 def _unpack(folder: Path, feed: Any) -> None:

@@ -13,7 +13,7 @@ from collections.abc import AsyncGenerator
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, State
 from leyden.errors import CannotStart, Conflict, NodeAway
-from leyden.runtimes.base import Checkpoint, LaunchSpec, Tell
+from leyden.runtimes.base import Checkpoint, LaunchSpec, OnObservation
 
 
 class FakeRuntime:
@@ -30,7 +30,7 @@ class FakeRuntime:
         self.outdated: set[str] = set()
         self._cut_off: set[str] = set()
         self._seen: dict[str, Observation] = {}
-        self._tell: Tell = _nobody
+        self._on_observation: OnObservation = _nobody
 
     async def start(
         self, node: Node, launch_spec: LaunchSpec
@@ -75,7 +75,7 @@ class FakeRuntime:
         self.homes.pop(node.id, None)
 
     async def observe(self, node: Node) -> Observation:
-        """Return what is known."""
+        """Return the last observation."""
         if node.id not in self.homes or node.id in self._cut_off:
             return Observation(process=node.process, known=False)
         seen = self._seen.get(node.id)
@@ -83,33 +83,33 @@ class FakeRuntime:
             return Observation(process=node.process, alive=False)
         return seen
 
-    def watch(self, tell: Tell) -> None:
+    def watch(self, on_observation: OnObservation) -> None:
         """Report what `say` and `end` make happen."""
-        self._tell = tell
+        self._on_observation = on_observation
 
     def forget(self, node_id: str) -> None:
-        """Do nothing: the watcher is told of all nodes."""
+        """Do nothing: the watcher gets observations of all nodes."""
 
     def is_outdated(self, node: Node) -> bool:
         """Return what a test has put there."""
         return node.id in self.outdated
 
     async def run(self) -> None:
-        """Keep nothing up."""
+        """Maintain nothing."""
 
     def close(self) -> None:
-        """Stop telling of nodes, which go on."""
-        self._tell = _nobody
+        """Stop reporting observations; the nodes keep running."""
+        self._on_observation = _nobody
 
     def cut_off(self, node_id: str) -> None:
-        """Let a node's machine be lost, for now; its lnd goes on there."""
+        """Make a node's machine unreachable; its lnd keeps running there."""
         self._cut_off.add(node_id)
 
     def reconnect(self, node_id: str) -> None:
-        """Let a node's machine be found again."""
+        """Make a node's machine reachable again."""
         self._cut_off.discard(node_id)
         if node_id in self.running:
-            self._tell(node_id, self._seen[node_id])
+            self._on_observation(node_id, self._seen[node_id])
 
     def lose(self, node_id: str) -> None:
         """Delete a node's home, and its lnd without any report."""
@@ -140,7 +140,7 @@ class FakeRuntime:
 
     def _see(self, node_id: str, seen: Observation) -> None:
         self._seen[node_id] = seen
-        self._tell(node_id, seen)
+        self._on_observation(node_id, seen)
 
 
 def _nobody(_: str, __: Observation) -> None:

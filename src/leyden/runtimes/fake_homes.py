@@ -2,7 +2,7 @@
 
 from leyden.domain.nodes import Node
 from leyden.lnd.tail import NewLines, Place
-from leyden.runtimes.base import Found, Usage
+from leyden.runtimes.base import HomeChanges, Usage
 
 
 class FakeHomes:
@@ -29,13 +29,13 @@ class FakeHomes:
         """Return what was put there."""
         return self.public_keys.get(node.id, "")
 
-    def look(self, node: Node, place: Place) -> Found:
+    def look(self, node: Node, place: Place) -> HomeChanges:
         """Return what a test has added since the last look."""
         backup = self.channel_backups.get(node.id)
-        news = backup if backup != self._looked.get(node.id) else None
+        changed = backup if backup != self._looked.get(node.id) else None
         if backup is not None:
             self._looked[node.id] = backup
-        return Found(channel_backup=news, log=self._read_on(node, place))
+        return HomeChanges(channel_backup=changed, log=self._read_on(node, place))
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read on, as `look` does."""

@@ -26,7 +26,7 @@ from leyden.lnd.states import OPENS_AFTER_S, Address, Watch
 from leyden.lnd.trust import trusting_chain
 from leyden.processes import Identity
 from leyden.runtimes import counter
-from leyden.runtimes.base import Checkpoint, LaunchSpec, Tell
+from leyden.runtimes.base import Checkpoint, LaunchSpec, OnObservation
 from leyden.runtimes.cgroups import Cgroups
 from leyden.runtimes.layout import Layout
 from leyden.runtimes.local_launches import LocalLaunches, revision
@@ -37,13 +37,13 @@ from leyden.values import Struct
 log = logging.getLogger(__name__)
 
 _AGAIN_S: Final = 1.0
-_HELD_AFTER_S: Final = 1.0  # while it starts, that would hold it up
-# To be let in by an lnd takes a millisecond or two of our processor, in one piece.
-_LET_IN_AT_ONCE: Final = 8
+_HELD_AFTER_S: Final = 1.0  # limiting it while it starts would slow it down
+# A TLS handshake with an lnd blocks our event loop for a millisecond or two.
+_HANDSHAKES_AT_ONCE: Final = 8
 
 
 class _Watched(Struct):
-    """The knowledge about one process, and what listens to it."""
+    """The last observation of one process, and what watches it."""
 
     seen: Observation
     stream: Watch
@@ -55,14 +55,14 @@ class _Watched(Struct):
 
 
 class Egress(Protocol):
-    """What holds nodes to what they may reach of the network."""
+    """The egress policy that nodes are started under."""
 
     async def admit(self) -> None:
-        """Return where a node may start; raise Away where its policy is missing."""
+        """Return if a node may start; raise Away while its policy is missing."""
         ...
 
     async def keep(self) -> None:
-        """Keep the policy in place until cancelled, or return where there is none."""
+        """Keep the policy in place until cancelled; return at once without one."""
         ...
 
 
@@ -93,8 +93,8 @@ class LocalRuntime:
         self._egress = egress
         self._watched: dict[str, _Watched] = {}
         self._unknown = UnknownNodes()
-        self._turns = asyncio.Semaphore(_LET_IN_AT_ONCE)
-        self._tell: Tell = lambda _, __: None
+        self._turns = asyncio.Semaphore(_HANDSHAKES_AT_ONCE)
+        self._on_observation: OnObservation = lambda _, __: None
         layout.root.mkdir(parents=True, exist_ok=True)
         layout.root.chmod(0o711)  # whatever the umask: each node's user passes through
 
@@ -103,14 +103,14 @@ class LocalRuntime:
     ) -> AsyncGenerator[Checkpoint, None]:
         """Create the node's folder and start lnd in it, or adopt a running lnd.
 
-        1. The claim's holder is the node's lnd, and all is done. If the claim is
-           free, a node that has a wallet is started with that wallet or not at all,
-           and never with an old copy of it.
-        2. Write the folder, beside the event loop: path and content follow from the
-           node alone, so there is nothing to save, and writing it again repairs it.
-           Count the start.
-        3. Start lnd; from the fork on lnd has the claim, whatever happens to us.
-        4. Listen to it.
+        1. If the claim has a holder, that is the node's lnd: adopt it. If the claim is
+           free, start a node that has a wallet only with that wallet, and never with
+           an old copy of it.
+        2. Write the folder, in a thread: path and content follow from the node alone,
+           so there is nothing to save, and writing it again repairs it. Count the
+           start.
+        3. Start lnd; it has the claim from the fork on, even if we die.
+        4. Watch it.
         """
         host = self._placement.host(node)
         running = await self._holder(node)
@@ -123,7 +123,7 @@ class LocalRuntime:
                 await self._egress.admit()  # raises where no node may start now
             await asyncio.to_thread(self._launches.make_home, node, launch_spec, host)
             running = await self._launches.spawn(node, lnd)
-        self._follow(node, running, new=new)
+        self._watch(node, running, new=new)
         yield Checkpoint(
             host=host,
             process=running.written,
@@ -149,10 +149,10 @@ class LocalRuntime:
             await asyncio.to_thread(shutil.rmtree, self.layout.folder(node))
 
     async def observe(self, node: Node) -> Observation:
-        """Return what is known of the process; listen to it from now on if it lives.
+        """Return the observation of the process; watch it from now on if it lives.
 
-        Nothing is known of a node whose folder is not here, nor of one whose lnd is
-        where we cannot see it.
+        A node is unknown if its folder is not here, or its lnd runs where we cannot
+        see it.
         """
         watched = self._watched.get(node.id)
         if watched is None or watched.seen.process != node.process:
@@ -160,17 +160,17 @@ class LocalRuntime:
             if not processes.alive(running):
                 if self._is_unknown(node):
                     return Observation(process=node.process, known=False)
-                return self._gone(node, node.process, code=None)
-            watched = self._follow(node, running)
+                return self._ended(node, node.process, code=None)
+            watched = self._watch(node, running)
         return watched.seen
 
-    def watch(self, tell: Tell) -> None:
+    def watch(self, on_observation: OnObservation) -> None:
         """Report each state and each end from now on."""
-        self._tell = tell
+        self._on_observation = on_observation
 
     def forget(self, node_id: str) -> None:
         """Stop listening to a node, which keeps running."""
-        self._unknown.discard(node_id)  # by whoever watches it now, if at all
+        self._unknown.discard(node_id)  # the process that watches it now reports that
         if watched := self._watched.pop(node_id, None):
             watched.drop()
 
@@ -189,13 +189,13 @@ class LocalRuntime:
         for node_id in list(self._watched):
             self.forget(node_id)
         if self._cgroups is not None:
-            self._cgroups.remove()  # but for those that somebody is in
+            self._cgroups.remove()  # except those with processes
 
     async def _holder(self, node: Node) -> Identity | None:
-        """Return the node's lnd that runs; NodeAway where it cannot be seen."""
+        """Return the node's running lnd, if any; NodeAway if it cannot be seen."""
         claim = self.layout.claim(node)
         try:
-            # Or is being started this very moment.
+            # Or it is being started at this moment.
             if processes.held_by_unseen_program(claim):
                 return await asyncio.to_thread(processes.holder, claim)
             return processes.holder(claim)
@@ -214,7 +214,7 @@ class LocalRuntime:
         self._unknown.add(node.id, why)
         return True
 
-    def _follow(self, node: Node, running: Identity, *, new: bool = False) -> _Watched:
+    def _watch(self, node: Node, running: Identity, *, new: bool = False) -> _Watched:
         process = running.written
         self._unknown.discard(node.id)
         watched = self._watched.get(node.id)
@@ -226,9 +226,9 @@ class LocalRuntime:
             self._placement.host(node), self._placement.rest_port, node.api_endpoint
         )
 
-        def said(state: State) -> None:
+        def on_state(state: State) -> None:
             priority.update(state)
-            self._see(node.id, Observation(process=process, state=state))
+            self._report(node.id, Observation(process=process, state=state))
 
         priority = Priority(running)
         if new:
@@ -238,18 +238,18 @@ class LocalRuntime:
             stream=Watch(
                 address,
                 trusting_chain(self._trusts, home.certificate(self.layout.home(node))),
-                said,
+                on_state,
                 opens_after_s=OPENS_AFTER_S if new else 0,
                 turns=None if new else self._turns,  # whose owner waits goes first
             ),
             ending=asyncio.create_task(self._await_end(node, running)),
         )
         self._watched[node.id] = watched
-        self._hold(node, running, after_s=_HELD_AFTER_S if new else 0)
+        self._limit(node, running, after_s=_HELD_AFTER_S if new else 0)
         return watched
 
-    def _hold(self, node: Node, running: Identity, *, after_s: float) -> None:
-        """Hold it to its share, where the kernel can."""
+    def _limit(self, node: Node, running: Identity, *, after_s: float) -> None:
+        """Limit the process to its share, if the kernel can."""
         if self._cgroups is not None:
             share, loop = self._placement.shares[node.type], asyncio.get_running_loop()
             hold = partial(self._cgroups.hold, node.id, running, share)
@@ -262,18 +262,18 @@ class LocalRuntime:
             log.warning(
                 "an lnd took more memory than its share", extra={"node": node.id}
             )
-        self._see(node.id, self._gone(node, running.written, code=code))
+        self._report(node.id, self._ended(node, running.written, code=code))
 
-    def _gone(self, node: Node, process: str, *, code: int | None) -> Observation:
+    def _ended(self, node: Node, process: str, *, code: int | None) -> Observation:
         file = home.log_file(
             self.layout.home(node), self.layout.grounds[node.network].chain
         )
         asked = endings.stopped_by_owner(endings.log_end(file), code)
         return Observation(process=process, alive=False, asked=asked)
 
-    def _see(self, node_id: str, seen: Observation) -> None:
+    def _report(self, node_id: str, seen: Observation) -> None:
         self._watched[node_id].seen = seen
-        self._tell(node_id, seen)
+        self._on_observation(node_id, seen)
 
 
 async def _exited(running: Identity) -> int | None:

@@ -13,7 +13,7 @@ from leyden.lnd import home, identity, sweep, tail
 from leyden.lnd.chains import Chain
 from leyden.lnd.tail import NewLines, Place
 from leyden.processes import Identity
-from leyden.runtimes.base import NOTHING_NEW, Found, Usage
+from leyden.runtimes.base import NO_CHANGES, HomeChanges, Usage
 from leyden.runtimes.layout import MOST_OUTPUT, Layout
 from leyden.values import Struct
 
@@ -65,30 +65,30 @@ class LocalHomes:
         file = home.graph(self._layout.home(node), self._chain(node))
         return await asyncio.to_thread(identity.read, file)
 
-    def look(self, node: Node, place: Place) -> Found:
-        """Return what is new: three stats where nothing is, 5 µs."""
+    def look(self, node: Node, place: Place) -> HomeChanges:
+        """Return the changes; without any this takes three stats, 5 µs."""
         looked = self._looked_at(node)
         _keep_small(looked.output)
-        news = tail.look(looked.log, place)
-        if news is not None:
-            looked.height = news.height or looked.height
+        new_lines = tail.look(looked.log, place)
+        if new_lines is not None:
+            looked.height = new_lines.height or looked.height
         try:
-            there = os.lstat(looked.backup)
+            stat = os.lstat(looked.backup)
         except OSError:
-            return Found(log=news) if news is not None else NOTHING_NEW
-        mark = (there.st_ino, there.st_mtime_ns)
+            return HomeChanges(log=new_lines) if new_lines is not None else NO_CHANGES
+        mark = (stat.st_ino, stat.st_mtime_ns)
         if looked.mark == mark:
-            return Found(log=news) if news is not None else NOTHING_NEW
+            return HomeChanges(log=new_lines) if new_lines is not None else NO_CHANGES
         looked.mark = mark
         backup = _last(Path(looked.backup), _MOST_BACKUP)
-        return Found(channel_backup=backup or None, log=news)
+        return HomeChanges(channel_backup=backup or None, log=new_lines)
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read the rest of the log, in a thread: 16 MiB take tenths of a second."""
         looked = self._looked_at(node)
-        news = await asyncio.to_thread(tail.catch_up, looked.log, place)
-        looked.height = news.height or looked.height
-        return news
+        new_lines = await asyncio.to_thread(tail.catch_up, looked.log, place)
+        looked.height = new_lines.height or looked.height
+        return new_lines
 
     def _looked_at(self, node: Node) -> _Looked:
         if (looked := self._looked.get(node.id)) is None:

@@ -1,4 +1,4 @@
-"""Egress policies applied, looked at and removed by nft, where this machine has it."""
+"""Applying, reading and removing egress policies with nft."""
 
 import contextlib
 import json
@@ -27,7 +27,7 @@ def unavailable_reason() -> str:
 
 
 def apply(policy: EgressPolicy, known: "Policies | None" = None) -> None:
-    """Apply a policy, in place of the one before, in one step; no gap between.
+    """Replace the policy atomically: there is no moment without one.
 
     Refused when another installation holds some of the same users: the two would
     hold each other's nodes to rules that do not fit them. Who has just looked says what
@@ -43,7 +43,7 @@ def apply(policy: EgressPolicy, known: "Policies | None" = None) -> None:
                 "first of a block that is free, or end that one's nodes with "
                 "`leyden down --nodes`"
             )
-    _run("-f", "-", given=policy.rules())
+    _run("-f", "-", stdin=policy.rules())
 
 
 def remove_abandoned() -> "Policies":
@@ -63,7 +63,7 @@ def remove_abandoned() -> "Policies":
 
 
 def is_applied(policy: EgressPolicy) -> bool:
-    """Return whether the policy is there: whoever flushes nftables takes it away."""
+    """Return whether the policy is in place; flushing nftables removes it."""
     return policy.table in applied()
 
 
@@ -79,7 +79,7 @@ def remove(home: Path) -> bool:
 
 
 class AppliedPolicy(Struct, frozen=True):
-    """What a policy in place says of itself."""
+    """The metadata of a policy in place."""
 
     users: tuple[int, int]
     home: Path
@@ -119,11 +119,11 @@ def _listed(*words: str) -> list[dict[str, Any]]:
     return listed
 
 
-def _run(*words: str, given: str = "") -> str:
+def _run(*words: str, stdin: str = "") -> str:
     try:
         done = subprocess.run(
             [_NFT or "nft", *words],
-            input=given,
+            input=stdin,
             capture_output=True,
             text=True,
             timeout=_WITHIN_S,

@@ -1,7 +1,7 @@
-"""Moving a node's data: what is asked of the runtime that has it, or is to have it.
+"""The interface for moving a node's data between runtimes.
 
-All of it may be done again from the beginning, by whichever process. Nothing here
-starts an lnd, and what is sealed cannot be started by anybody.
+Any process may repeat all steps from the beginning. No method starts an lnd, and nobody
+can start a node with sealed data.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -14,18 +14,18 @@ from leyden.runtimes.copies import Content
 
 
 class Side(Protocol):
-    """A runtime that a node's data is moved from, or to."""
+    """A runtime that a node's data is moved from or to."""
 
     async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
-        """End the node's lnd, and keep everybody from starting it here."""
+        """Stop the node's lnd, and seal its data so that nobody starts it here."""
         ...
 
     async def content(self, node: Node) -> Content:
-        """Return the digest of what is sealed, as it is read from the disk now."""
+        """Return the digest of the sealed data, read from the disk now."""
         ...
 
     def read(self, node: Node) -> AsyncGenerator[bytes, None]:
-        """Yield what is sealed, as a tar archive."""
+        """Yield the sealed data as a tar archive."""
         ...
 
     async def write(
@@ -35,17 +35,17 @@ class Side(Protocol):
         copy: str,
         archive: AsyncIterator[bytes],
     ) -> Content:
-        """Store a copy beside all others, durably; return its digest from the disk."""
+        """Store a copy durably; return its digest, read from the disk."""
         ...
 
     async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
-        """Put a copy where lnd is started from, counted as a start."""
+        """Move a copy to where lnd is started from; count that as a start."""
         ...
 
     async def unseal(self, node: Node) -> None:
-        """Let what was sealed be started again; nothing where nothing is sealed."""
+        """Unseal the data, so that the node can be started; no-op if not sealed."""
         ...
 
     async def clean(self, node: Node) -> None:
-        """Delete what a move has left here of a node that is elsewhere."""
+        """Delete what a move has left here, of a node that is on the other side."""
         ...

@@ -1,4 +1,4 @@
-"""How a cluster is reached, and as whom: from a kubeconfig, or from within a pod.
+"""The address and credentials of a cluster: from a kubeconfig, or from a pod's own.
 
 A kubeconfig may name a token, a file with one, or a client certificate. Programs that
 make tokens (`exec`) are not run: a service account's token needs none.
@@ -23,7 +23,7 @@ _FRESH_S: Final = 60.0
 
 
 class Token:
-    """A token in a file, which somebody else renews."""
+    """A token in a file that the kubelet renews."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -156,12 +156,12 @@ def _named(
     raise SetupError(f"kubeconfig: {file}: there is no {kind} {name!r} in it")
 
 
-def _content(given: Mapping[str, Any], name: str, file: Path) -> str:
+def _content(fields: Mapping[str, Any], name: str, file: Path) -> str:
     """Return what a field holds, or the file that it names."""
     try:
-        if data := given.get(f"{name}-data"):
+        if data := fields.get(f"{name}-data"):
             return base64.b64decode(data, validate=True).decode()
-        if path := given.get(name):
+        if path := fields.get(name):
             return (file.parent / str(path)).read_text()
     except (binascii.Error, UnicodeDecodeError, TypeError, ValueError):
         raise SetupError(f"kubeconfig: {file}: {name}-data is not base64") from None

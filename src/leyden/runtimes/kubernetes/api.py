@@ -91,7 +91,7 @@ class Api:
             raise
 
     async def tail(self, path: str, query: Mapping[str, str]) -> bytes | None:
-        """Return the last mebibyte of what is no object: a log; None without one.
+        """Return the last mebibyte of a log; None if there is none.
 
         Its lines are as long as an lnd's owner likes; so no more is ever kept.
         """
@@ -120,11 +120,11 @@ class Api:
         return decoded(made, kind)
 
     async def replace(self, path: str, manifest: Manifest) -> bool:
-        """Replace an object; False where there is none."""
+        """Replace an object; return False if there is none."""
         return await self._done(self._call("PUT", path, manifest), no=_GONE)
 
     async def patch(self, path: str, change: Manifest, *, how: str = MERGE) -> bool:
-        """Change an object; False where it is gone, or is another one."""
+        """Patch an object; return False if it is gone, or is another one."""
         call = self._call("PATCH", path, change, content_type=how)
         # Who names a uid means one object; another one's would be changed to it.
         names_one = "uid" in change.get("metadata", {})
@@ -133,7 +133,7 @@ class Api:
     async def delete(
         self, path: str, *, uid: str = "", grace_s: int | None = None
     ) -> bool:
-        """Ask for an object's end; False where it is gone, or is another one.
+        """Delete an object; return False if it is gone, or is another one.
 
         A pod goes on for its grace time, at the least.
         """
@@ -247,7 +247,7 @@ async def connect(access: Access) -> AsyncIterator[Api]:
 
 
 def decoded(content: bytes | msgspec.Raw, kind: type[T]) -> T:
-    """Return what was sent; what is none of it comes from a proxy in between."""
+    """Parse an object; raise for what is not one, which a proxy may have sent."""
     try:
         return msgspec.json.decode(content, type=kind)
     except msgspec.DecodeError as error:
@@ -264,17 +264,19 @@ def _refused(
     server: str, answer: aiohttp.ClientResponse, content: bytes
 ) -> ClusterAway | ClusterRefused:
     try:
-        told = msgspec.json.decode(content, type=Refusal)
+        refusal = msgspec.json.decode(content, type=Refusal)
     except msgspec.DecodeError:
-        told = Refusal(message=content[:200].decode(errors="replace"))
+        refusal = Refusal(message=content[:200].decode(errors="replace"))
     status = answer.status
     if status in _AWAY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         after = answer.headers.get("Retry-After", "")
         return ClusterAway(
-            f"{server} answers {status}: {told.message}",
+            f"{server} answers {status}: {refusal.message}",
             retry_after_s=int(after) if after.isdigit() else None,
             code=status,
         )
     return ClusterRefused(
-        told.message or f"{server} answers {status}", code=status, reason=told.reason
+        refusal.message or f"{server} answers {status}",
+        code=status,
+        reason=refusal.reason,
     )

@@ -8,7 +8,7 @@ import asyncio
 
 from leyden.domain.nodes import Node
 from leyden.lnd.tail import NewLines, Place
-from leyden.runtimes.base import NOTHING_NEW, Found, Reports, Usage
+from leyden.runtimes.base import NO_CHANGES, HomeChanges, Reports, Usage
 from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
 from leyden.runtimes.kubernetes.objects import pods_log
@@ -45,10 +45,10 @@ class KubernetesHomes:
         del node
         return ""
 
-    def look(self, node: Node, place: Place) -> Found:
+    def look(self, node: Node, place: Place) -> HomeChanges:
         """Return that nothing is new."""
         del node, place
-        return NOTHING_NEW
+        return NO_CHANGES
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Return that nothing was read."""

@@ -1,13 +1,13 @@
 """All objects of a kind, kept up to date without polling: list, then watch.
 
-    1. List them; tell of what is new, and of what is gone since the last list.
+    1. List them; report what is new, and what is gone since the last list.
     2. Watch from the version of the list on. Bookmarks move that version along while
        nothing happens, so that the next watch goes on where this one ended.
     3. A watch that ends is begun again from the last version, after a pause that
        grows while watches end within a second. Where the version is too old (410), or
        the server is in trouble, everything is listed again.
 
-What is gone is told of always: by the watch, or by the next list.
+Every deletion is reported: by the watch, or by the next list.
 """
 
 import asyncio
@@ -41,14 +41,14 @@ T = TypeVar("T", bound=Object)
 
 
 class Informer(Generic[T]):
-    """The objects below a path, by name; `tell` hears each one that changes.
+    """The objects below a path, by name; `on_change` gets each one that changes.
 
     It is called with the object and whether that is gone. Where another object of the
-    same name takes the place of one, both are told of.
+    same name takes the place of one, both are reported.
     """
 
     def __init__(
-        self, api: Api, path: str, kind: type[T], tell: Callable[[T, bool], None]
+        self, api: Api, path: str, kind: type[T], on_change: Callable[[T, bool], None]
     ) -> None:
         self.there: dict[str, T] = {}
         self.listed = asyncio.Event()
@@ -57,7 +57,7 @@ class Informer(Generic[T]):
         self._api = api
         self._path = path
         self._kind = kind
-        self._tell = tell
+        self._on_change = on_change
         self._version = ""
 
     async def run(self) -> None:
@@ -110,8 +110,10 @@ class Informer(Generic[T]):
     def take(self, change: Change) -> None:
         """Apply one line of a watch."""
         if change.type == "ERROR":
-            told = decoded(change.object, Refusal)
-            raise ClusterRefused(told.message, code=told.code, reason=told.reason)
+            refusal = decoded(change.object, Refusal)
+            raise ClusterRefused(
+                refusal.message, code=refusal.code, reason=refusal.reason
+            )
         if change.type == "BOOKMARK":
             self._version = decoded(change.object, Marked).metadata.resource_version
             return
@@ -131,13 +133,13 @@ class Informer(Generic[T]):
         if before is None or (
             before.metadata.resource_version != found.metadata.resource_version
         ):
-            self._tell(found, False)  # noqa: FBT003  whether it is gone
+            self._on_change(found, False)  # noqa: FBT003  whether it is gone
 
     def _remove(self, gone: T) -> None:
         kept = self.there.get(gone.metadata.name)
         if kept is not None and kept.metadata.uid == gone.metadata.uid:
             del self.there[gone.metadata.name]
-        self._tell(gone, True)  # noqa: FBT003  the same
+        self._on_change(gone, True)  # noqa: FBT003  the same
 
 
 def _is_too_old(error: ClusterAway | ClusterRefused) -> bool:

@@ -96,10 +96,10 @@ def is_supported(release: Release) -> bool:
 async def _refuse_others(api: Api) -> None:
     found = []
     for plural in _KINDS:
-        there, _ = await api.list_(api.path(plural), Thing)
+        objects, _ = await api.list_(api.path(plural), Thing)
         found += [
             f"{plural}/{each.metadata.name}"
-            for each in there
+            for each in objects
             if NODE_LABEL not in each.metadata.labels
             and each.metadata.name not in _NOT_OURS
         ]

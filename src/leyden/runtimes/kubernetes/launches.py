@@ -50,7 +50,7 @@ class Launches:
     async def launch(
         self, node: Node, launch_spec: LaunchSpec, manifest: Manifest
     ) -> Pod:
-        """Create the node's pod, or return the one that somebody was quicker with."""
+        """Create the node's pod, or return the one that another process created."""
         for _ in range(_TRIES):
             await self._objects.prepare(node, launch_spec)
             made = await self._objects.create_pod(node, manifest)
@@ -106,7 +106,7 @@ class Launches:
             await self._next_change(left)
 
     async def _next_change(self, pod: Pod) -> None:
-        """Return once another version of a pod was heard of, or some time is over.
+        """Wait for another version of a pod, or for some time.
 
         What was heard may lag behind what was asked: so something has to change at
         all, or half a second to pass, lest the cluster be asked without a pause.

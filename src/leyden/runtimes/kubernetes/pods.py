@@ -1,4 +1,4 @@
-"""What a pod tells of its lnd: whether it has ended, can be seen, or is hindered.
+"""The state of a pod's lnd: whether it has ended, can be observed, or waits.
 
 Only the kubelet of a pod's machine knows that an lnd has ended, and says so by the
 container's state `terminated`. An object that is gone says less: whoever deletes a

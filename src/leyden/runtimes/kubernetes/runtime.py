@@ -1,11 +1,11 @@
 """Nodes as pods of a Kubernetes cluster: one lnd each, apart from us.
 
-The name of a pod follows from its node, so the cluster itself keeps a second one from
-being made; its uid is the node's process. An lnd is heard through its state stream, at
-its service's address; its end and its machine are seen through watches; nothing polls.
+The name of a pod follows from its node, so the cluster itself prevents a second one;
+its uid is the node's process. Its lnd reports its state through its state stream, at
+the address of its service; watches report its end, and its machine; nothing polls.
 
-Nothing is ever ended by force. A pod that is terminating is alive, and of one that
-cannot be seen nothing is known (pods.py).
+No pod is ever ended by force. A pod that is terminating is alive, and one that cannot
+be observed is unknown (pods.py).
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from leyden.errors import (
 )
 from leyden.lnd.states import Address, Watch
 from leyden.lnd.trust import trusting_chain
-from leyden.runtimes.base import Checkpoint, LaunchSpec, Tell
+from leyden.runtimes.base import Checkpoint, LaunchSpec, OnObservation
 from leyden.runtimes.kubernetes import manifests, pods
 from leyden.runtimes.kubernetes.api import Api
 from leyden.runtimes.kubernetes.kinds import NODE_LABEL, Pod
@@ -40,12 +40,12 @@ from leyden.values import Struct
 log = logging.getLogger(__name__)
 
 _LOOK_AGAIN_S: Final = 5.0
-_SEEN_BY_THEN_S: Final = 5.0
-_LET_IN_AT_ONCE: Final = 8
+_RELEASE_AFTER_S: Final = 5.0
+_HANDSHAKES_AT_ONCE: Final = 8
 
 
 class _Watched(Struct):
-    """What is known of one pod's lnd, and what listens to it."""
+    """The last observation of one pod's lnd, and what watches it."""
 
     seen: Observation
     address: Address
@@ -75,7 +75,7 @@ class KubernetesRuntime:
         trusts: ssl.SSLContext,
         patience: float = 1.0,
     ) -> None:
-        """Prepare; `patience` is how many times its usual time a pod has to start."""
+        """Create the runtime; `patience` multiplies the time that pods get to start."""
         self._template = template
         self._trusts = trusts
         self._objects = Objects(api, template)
@@ -85,26 +85,26 @@ class KubernetesRuntime:
             self._objects, self._view, self._unknown, patience=patience
         )
         self._watched: dict[str, _Watched] = {}
-        self._unheard: dict[str, Node] = {}  # while the cluster did not answer
-        self._awaited: set[str] = set()  # by starts under way
-        self._asking: asyncio.Task[None] | None = None
+        self._unobserved: dict[str, Node] = {}  # the cluster did not answer
+        self._awaited: set[str] = set()  # ids of nodes that `start` waits for
+        self._observing: asyncio.Task[None] | None = None
         self._releasing: set[asyncio.Task[None]] = set()
-        self._turns = asyncio.Semaphore(_LET_IN_AT_ONCE)
-        self._tell: Tell = _nobody
+        self._turns = asyncio.Semaphore(_HANDSHAKES_AT_ONCE)
+        self._on_observation: OnObservation = _nobody
 
     async def start(
         self, node: Node, launch_spec: LaunchSpec
     ) -> AsyncGenerator[Checkpoint, None]:
-        """Create what the node lacks of its objects, and wait until its lnd runs.
+        """Create the node's missing objects, and wait until its lnd runs.
 
-        1. A pod of the node that may be running is the node's lnd, and all is done.
-        2. The service gives the address, which is kept before anything uses it.
-        3. Claim and secret; a node that has a wallet is started with its volume or
-           not at all, and with another one only if an operator has said so.
-        4. The pod. Where another one was quicker, that one is taken.
-        5. Its uid is kept before it is waited for, which may take minutes: whoever
-           is told to stop the node meanwhile knows what to stop.
-        6. Wait until the kubelet says that lnd runs, and listen to it.
+        1. If the node has a pod that may be running, adopt it.
+        2. Create the service, and yield its address before anything uses it.
+        3. Create claim and secret. A node that has a wallet is started only with its
+           own volume, or with another one if an operator has allowed that.
+        4. Create the pod; if another process was quicker, take its pod.
+        5. Yield its uid before waiting, which may take minutes: a process that stops
+           the node meanwhile knows what to stop.
+        6. Wait until the kubelet reports that lnd runs, and watch it.
         """
         await self._view.ready()
         with refusals_of(node):
@@ -130,19 +130,19 @@ class KubernetesRuntime:
             running = await self._launches.until_it_runs(node, running)
         finally:
             self._awaited.discard(node.id)
-        self._follow(node, running, host=host)
+        self._watch(node, running, host=host)
 
     async def stop(self, node: Node) -> None:
         """Stop lnd: terminate, and wait for its end, however long that takes.
 
-        Another pod under the node's name runs its lnd as well, and is stopped too.
-        Where the cluster does not answer, its lnd is told of once it does.
+        Another pod under the node's name runs its lnd as well, and is stopped too. If
+        the cluster does not answer, the node is observed once it does.
         """
         try:
             await self._stop(node)
         except ClusterAway:
-            if node.has_process:  # an lnd that nobody knows of yet has no end to tell
-                self._ask_again(node)
+            if node.has_process:  # otherwise there is no process to observe
+                self._observe_later(node)
             raise
 
     async def _stop(self, node: Node) -> None:
@@ -155,7 +155,7 @@ class KubernetesRuntime:
             raise NodeAway(f"node {node.id}: {why}")
         else:
             await self._launches.remove(node, pod)
-        self._end_of(node)
+        self._report_gone(node)
 
     async def remove(self, node: Node) -> None:
         """Delete the node's objects and its volume; refuse while an lnd runs there."""
@@ -166,11 +166,11 @@ class KubernetesRuntime:
         await self._objects.remove(node)
 
     async def observe(self, node: Node) -> Observation:
-        """Return what is known of the pod that the node names, and listen to it.
+        """Return the observation of the pod in `node.process`, and watch the pod.
 
-        Nothing is known while its machine, or the cluster, does not answer, and of a
-        node without a claim. That a pod is gone is asked of the cluster itself: what
-        was heard of it may be late.
+        The pod is unknown while its machine or the cluster does not answer, and if the
+        node has no claim. To know that a pod is gone, ask the cluster itself: the
+        informer may lag behind.
         """
         unknown = Observation(process=node.process, known=False)
         try:
@@ -180,28 +180,28 @@ class KubernetesRuntime:
                 pod = await self._objects.pod(node)
             if pod is None or pod.uid != node.process:
                 if await self._objects.has_claim(node):
-                    return self._end_of(node)
+                    return self._report_gone(node)
                 self._unknown.add(node.id, "its pod and its volume are not there")
                 return unknown
             if pods.has_ended(pod):
                 return await self._ended(node.id, pod)
         except (ClusterAway, ClusterRefused) as error:
             self._unknown.add(node.id, str(error))
-            self._ask_again(node)
+            self._observe_later(node)
             return unknown
-        watched = self._follow(node, pod, host=node.host)
+        watched = self._watch(node, pod, host=node.host)
         if not pods.is_running(pod) and node.id not in self._awaited:
             self._wait_later(node, pod, watched)
         return unknown if self._launches.unseen(node.id, pod) else watched.seen
 
-    def watch(self, tell: Tell) -> None:
+    def watch(self, on_observation: OnObservation) -> None:
         """Report each state and each end from now on."""
-        self._tell = tell
+        self._on_observation = on_observation
 
     def forget(self, node_id: str) -> None:
         """Stop listening to a node, which keeps running."""
         self._unknown.discard(node_id)
-        self._unheard.pop(node_id, None)
+        self._unobserved.pop(node_id, None)
         if watched := self._watched.pop(node_id, None):
             watched.drop()
 
@@ -211,37 +211,39 @@ class KubernetesRuntime:
         return pod is not None and pods.origins(pod) != self._template.origins
 
     async def run(self) -> None:
-        """Keep nothing up: the cluster does."""
+        """Maintain nothing: the cluster does."""
 
     def close(self) -> None:
         """Stop listening; the nodes keep running."""
         for node_id in list(self._watched):
             self.forget(node_id)
-        self._unheard.clear()
-        if self._asking is not None:
-            self._asking.cancel()
+        self._unobserved.clear()
+        if self._observing is not None:
+            self._observing.cancel()
         for releasing in list(self._releasing):
             releasing.cancel()
         self._view.close()
 
-    def _ask_again(self, node: Node) -> None:
-        """Observe a node once the cluster answers, and tell what that is."""
-        self._unheard[node.id] = node
-        if self._asking is None or self._asking.done():
-            self._asking = asyncio.create_task(self._ask_unheard(), name="unheard")
+    def _observe_later(self, node: Node) -> None:
+        """Observe a node once the cluster answers, and report that."""
+        self._unobserved[node.id] = node
+        if self._observing is None or self._observing.done():
+            self._observing = asyncio.create_task(
+                self._observe_unobserved(), name="unheard"
+            )
 
-    async def _ask_unheard(self) -> None:
-        while self._unheard:
+    async def _observe_unobserved(self) -> None:
+        while self._unobserved:
             await asyncio.sleep(_LOOK_AGAIN_S)
-            for node in list(self._unheard.values()):
-                self._unheard.pop(node.id, None)
+            for node in list(self._unobserved.values()):
+                self._unobserved.pop(node.id, None)
                 seen = await self.observe(node)
-                if node.id in self._unheard:
+                if node.id in self._unobserved:
                     break  # it does not answer yet
                 if seen.known:
-                    self._tell(node.id, seen)
+                    self._on_observation(node.id, seen)
 
-    def _follow(self, node: Node, pod: Pod, *, host: str) -> _Watched:
+    def _watch(self, node: Node, pod: Pod, *, host: str) -> _Watched:
         watched = self._watched.get(node.id)
         if watched is None or watched.seen.process != pod.uid:
             if watched is not None:
@@ -255,10 +257,10 @@ class KubernetesRuntime:
         return watched
 
     def _wait_later(self, node: Node, pod: Pod, watched: _Watched) -> None:
-        """Wait for a pod whose start was broken off; take it away if it never runs.
+        """Wait for a pod whose start was interrupted; remove it if it never runs.
 
-        That start may be going on in another process, which can say why it failed: so
-        it is given the time to be the first.
+        The start may continue in another process, which can say why it failed: so wait
+        longer than that process.
         """
         if watched.starting is None or watched.starting.done():
             watched.starting = asyncio.create_task(
@@ -275,15 +277,15 @@ class KubernetesRuntime:
                     node.id,
                     extra={"why": str(error)},
                 )
-                return  # that it is gone is told as each end is
+                return  # its removal is reported like every end
             except (ClusterAway, ClusterRefused, NodeAway) as error:
                 log.info("node %s: waits for its pod", node.id, extra={"why": error})
                 await asyncio.sleep(_LOOK_AGAIN_S)
             else:
                 return
 
-    def _changed(self, pod: Pod, gone: bool) -> None:  # noqa: FBT001  as informers tell
-        """Apply what was heard of a pod."""
+    def _changed(self, pod: Pod, gone: bool) -> None:  # noqa: FBT001  the informer's signature
+        """Handle a changed or deleted pod."""
         node_id = pod.metadata.labels.get(NODE_LABEL, "")
         watched = self._watched.get(node_id)
         if watched is None or watched.seen.process != pod.uid or not watched.seen.alive:
@@ -298,19 +300,19 @@ class KubernetesRuntime:
             return
         was_unseen = node_id in self._unknown
         if not self._launches.unseen(node_id, pod) and was_unseen:
-            self._tell(node_id, watched.seen)
+            self._on_observation(node_id, watched.seen)
         if pods.is_running(pod) and watched.stream is None:
             watched.stream = Watch(
                 watched.address,
                 watched.tls,
-                lambda state: self._said(node_id, pod.uid, state),
+                lambda state: self._on_state(node_id, pod.uid, state),
                 turns=self._turns,
             )
 
     def _release_later(self, pod: Pod) -> None:
-        """Let go of a pod that ended long ago, once whoever watches it has seen that.
+        """Release a pod that ended long ago, once its watcher has seen the end.
 
-        A drain waits for it, and the deletion of a namespace.
+        A drain, or the deletion of a namespace, waits for the release.
         """
         if pod.metadata.is_deleted and pods.is_held(pod) and pods.has_ended(pod):
             releasing = asyncio.create_task(self._release(pod), name="release")
@@ -318,14 +320,14 @@ class KubernetesRuntime:
             releasing.add_done_callback(self._releasing.discard)
 
     async def _release(self, pod: Pod) -> None:
-        await asyncio.sleep(_SEEN_BY_THEN_S)
+        await asyncio.sleep(_RELEASE_AFTER_S)
         try:
             await self._objects.release(pod)
         except (ClusterAway, ClusterRefused) as error:
             log.info("a pod is not let go yet", extra={"why": str(error)})
 
     async def _settle(self, node_id: str, pod: Pod, *, gone: bool) -> None:
-        """Find out why an lnd has ended, tell of it, and let its object go."""
+        """Find out why an lnd has ended, report it, and release its pod."""
         seen = Observation(process=pod.uid, alive=False)
         while not gone:
             try:
@@ -337,38 +339,38 @@ class KubernetesRuntime:
                 await asyncio.sleep(_LOOK_AGAIN_S)
             else:
                 break
-        self._see(node_id, seen)
+        self._report(node_id, seen)
 
     async def _ended(self, node_id: str, pod: Pod) -> Observation:
-        """Return why an lnd has ended, whose pod is still there."""
+        """Return the observation of an lnd that has ended, whose pod still exists."""
         self._unknown.discard(node_id)
         asked = await self._objects.was_stopped_by_owner(pod)
         return Observation(process=pod.uid, alive=False, asked=asked)
 
-    def _end_of(self, node: Node) -> Observation:
-        """Return that the pod of a node is gone; tell of it where it was watched."""
+    def _report_gone(self, node: Node) -> Observation:
+        """Return the observation that a node's pod is gone; report it if watched."""
         self._unknown.discard(node.id)
         gone = Observation(process=node.process, alive=False)
         watched = self._watched.get(node.id)
         if watched is not None and watched.seen.process == node.process:
             if not watched.seen.alive:
                 return watched.seen
-            self._see(node.id, gone)
+            self._report(node.id, gone)
         return gone
 
-    def _said(self, node_id: str, uid: str, state: State) -> None:
+    def _on_state(self, node_id: str, uid: str, state: State) -> None:
         watched = self._watched.get(node_id)
         if watched is not None and watched.seen == Observation(
             process=uid, state=watched.seen.state
         ):
-            self._see(node_id, Observation(process=uid, state=state))
+            self._report(node_id, Observation(process=uid, state=state))
 
-    def _see(self, node_id: str, seen: Observation) -> None:
+    def _report(self, node_id: str, seen: Observation) -> None:
         watched = self._watched[node_id]
         watched.seen = seen
         if not seen.alive and watched.stream is not None:
             watched.stream.close()
-        self._tell(node_id, seen)
+        self._on_observation(node_id, seen)
 
 
 def _nobody(_: str, __: Observation) -> None:

@@ -181,8 +181,8 @@ class KubernetesSide:
 
     async def _digest(self, copier: _Copier) -> Content:
         async with _called(copier, "GET", "/content") as answer:
-            told = json.loads(await answer.read())
-        return Content(digest=str(told["digest"]), size=int(told["size"]))
+            digest = json.loads(await answer.read())
+        return Content(digest=str(digest["digest"]), size=int(digest["size"]))
 
 
 @asynccontextmanager

@@ -17,12 +17,12 @@ _MACHINES: Final = "/api/v1/nodes"
 class View:
     """Our pods and all machines, watched from the first question on.
 
-    `tell` hears of each pod that changes, and of those on a machine that is lost, or
+    `on_change` gets each pod that changes, and those on a machine that is lost, or
     found again.
     """
 
-    def __init__(self, api: Api, tell: Callable[[Pod, bool], None]) -> None:
-        self._tell = tell
+    def __init__(self, api: Api, on_change: Callable[[Pod, bool], None]) -> None:
+        self._on_change = on_change
         self._readiness: dict[str, str] = {}
         self._pods = Informer(api, api.path("pods"), Pod, self._pod)
         self._machines = Informer(api, _MACHINES, Machine, self._machine)
@@ -58,15 +58,15 @@ class View:
                 await turn.wait()
 
     def close(self) -> None:
-        """Look no more."""
+        """Stop watching."""
         for each in self._running:
             each.cancel()
         self._running = []
         self._wake()
 
-    def _pod(self, pod: Pod, gone: bool) -> None:  # noqa: FBT001  as informers tell
+    def _pod(self, pod: Pod, gone: bool) -> None:  # noqa: FBT001  the informer's signature
         self._wake()
-        self._tell(pod, gone)
+        self._on_change(pod, gone)
 
     def _machine(self, machine: Machine, gone: bool) -> None:  # noqa: FBT001  the same
         name = machine.metadata.name
@@ -76,7 +76,7 @@ class View:
         if self._readiness.get(name, "") != before:
             for pod in list(self._pods.there.values()):
                 if pod.spec.node_name == name:
-                    self._tell(pod, False)  # noqa: FBT003  whether it is gone
+                    self._on_change(pod, False)  # noqa: FBT003  whether it is gone
         self._wake()
 
     def _wake(self) -> None:
