@@ -1,4 +1,4 @@
-"""How log lines look: one per record, ours and those of libraries alike.
+"""Formatting of log lines: one per record, for our code and libraries alike.
 
     log = logging.getLogger(__name__)
     log.info("the gateway was started", extra={"pid": 4711})
@@ -28,7 +28,7 @@ Form = Literal["text", "json"]
 
 
 def configure(*, form: Form, level: Level, stream: TextIO | None = None) -> None:
-    """Set up every log line of this process; the second time replaces the first.
+    """Configure logging of this process; a second call replaces the first.
 
     Libraries are heard from WARNING on, whatever our own level.
     """
@@ -51,7 +51,7 @@ def configure(*, form: Form, level: Level, stream: TextIO | None = None) -> None
 
 
 class Lines(logging.StreamHandler[TextIO]):
-    """Writes lines to a stream, and loses those that the stream does not take."""
+    """A handler that drops lines which the stream does not take."""
 
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         """Ignore a disk that is full and a reader that has gone.

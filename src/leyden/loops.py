@@ -68,10 +68,10 @@ from leyden.tasks.queues import CLAIM_FOR, Queue
 from leyden.tasks.work import Work
 
 _FORGET_EVERY = timedelta(hours=1)
-# More than there are connections: who gets none is put off.
+# More than there are connections: a task that gets none is rescheduled.
 _EMAILS_AT_ONCE = 32
 
-# Put when the program starts; each goes on for ever by rescheduling itself.
+# Queued when the program starts; each of them reschedules itself.
 STANDING: tuple[str, ...] = (
     "forget answers",
     event_log.FORGETTING,
@@ -137,7 +137,7 @@ def queues(
         deliver = partial(dispatchers.deliver, platform.dispatcher, NODE_MAIL)
         forget = partial(dispatchers.prune, platform.dispatcher)
         found.append(Queue(kind=WEBHOOKS, run=deliver, concurrency=dispatchers.AT_ONCE))
-        tell = partial(_tell, platform, platform.dispatcher)
+        tell = partial(_deliver, platform, platform.dispatcher)
         found.append(
             Queue(kind=SUBSCRIPTIONS, run=tell, concurrency=dispatchers.AT_ONCE)
         )
@@ -161,8 +161,8 @@ def queues(
     return found
 
 
-async def _tell(platform: Platform, dispatcher: Dispatcher, work: Work) -> None:
-    """Send a subscription what happened: to an endpoint, or to a person by email."""
+async def _deliver(platform: Platform, dispatcher: Dispatcher, work: Work) -> None:
+    """Deliver events to a subscription: to an endpoint, or to a person by email."""
     if not work.key.endswith(event_emails.SUFFIX):
         await dispatchers.deliver(dispatcher, SUBSCRIPTION_MAIL, work)
     elif platform.emailing is not None:
@@ -246,7 +246,7 @@ async def put_standing(
 ) -> None:
     """Ensure that each standing task is queued, and run it once now."""
     now = platform.clock()
-    standing = _standing(platform) + (STANDING_WITH_ALARMS if alarms else ())
+    standing = _standing_kinds(platform) + (STANDING_WITH_ALARMS if alarms else ())
     while True:
         with contextlib.suppress(Stale):  # others put, or claim, the same just now
             async with platform.database.transaction() as tx:
@@ -257,10 +257,10 @@ async def put_standing(
             return
 
 
-def _standing(platform: Platform) -> tuple[str, ...]:
+def _standing_kinds(platform: Platform) -> tuple[str, ...]:
     """Return the kinds of standing tasks that this platform has."""
     shop, fleet = platform.shop, platform.fleet
-    there = (
+    kinds_by_feature = (
         (True, STANDING),
         (shop is not None, STANDING_IN_THE_SHOP),
         (shop is not None and shop.account is not None, STANDING_AT_THE_AUCTION),
@@ -271,4 +271,6 @@ def _standing(platform: Platform) -> tuple[str, ...]:
         (platform.issuance is not None, STANDING_FOR_NAMES),
         (bool(platform.settings.backup_store), STANDING_WITH_A_STORE),
     )
-    return tuple(kind for is_there, kinds in there if is_there for kind in kinds)
+    return tuple(
+        kind for is_there, kinds in kinds_by_feature if is_there for kind in kinds
+    )

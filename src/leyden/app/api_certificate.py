@@ -1,4 +1,4 @@
-"""The API over TLS with a certificate that the platform looks after itself.
+"""The API over TLS with a certificate that the platform issues and renews itself.
 
 That is one from an authority of others (`acme_api_name`), or of its own (`api_tls`).
 """
@@ -28,7 +28,7 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def served(platform: Platform) -> AsyncIterator[ssl.SSLContext | None]:
-    """Serve the API with such a certificate, where the settings ask for one."""
+    """Serve the API with our own certificate, if the settings ask for one."""
     if platform.issuance is not None and platform.settings.acme_api_name:
         async with api_tls(platform) as context:
             yield context
@@ -44,7 +44,7 @@ async def served(platform: Platform) -> AsyncIterator[ssl.SSLContext | None]:
 async def of_our_authority(
     platform: Platform, names: Sequence[str]
 ) -> AsyncIterator[ssl.SSLContext]:
-    """Serve these names; a newer certificate is for those who connect then."""
+    """Yield a TLS context for these names; renewals apply to new connections."""
     context = bare_tls()
     tls = _issued(platform, names)
     load_tls(context, tls)
@@ -65,7 +65,7 @@ async def _renew(
 
 
 def _issued(platform: Platform, names: Sequence[str]) -> Tls:
-    """Issue one for all these names; its key touches no disk."""
+    """Issue a certificate for these names; its key is never written to a disk."""
     authority = Authority(folder_of(platform.settings))
     name, *also = names
     return authority.issue(name, now=platform.clock(), also=also)

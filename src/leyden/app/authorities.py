@@ -1,4 +1,4 @@
-"""The platform's own authority: made, kept in order, and rotated.
+"""The platform's own certificate authority: creating, repairing, rotating it.
 
 A rotation makes a new root for the present settings while the platform stands still.
 Nodes go on with the certificates they have, and take the new authority's at their next
@@ -47,7 +47,7 @@ _LOOK_EVERY_S: Final = 0.5
 
 
 class AuthorityStatus(Struct, frozen=True, kw_only=True):
-    """The authority, and who does not use it yet."""
+    """The authority, and the nodes that do not use it yet."""
 
     authority: Authority
     waiting: tuple[str, ...]  # nodes that show a former authority's certificate
@@ -59,7 +59,7 @@ def folder_of(given: Settings) -> Path:
 
 
 def ensure(given: Settings, sealer: Sealer, *, now: datetime) -> None:
-    """Make the authority of a new installation, or put the one there is in order.
+    """Create the authority of a new installation, or repair the existing one.
 
     A rotation that was cut short is finished, a root key that lies open is sealed, and
     an intermediate past half of its life is renewed where the root's key is there.
@@ -79,7 +79,7 @@ def ensure(given: Settings, sealer: Sealer, *, now: datetime) -> None:
 
 
 def check(given: Settings, authority: Authority) -> None:
-    """Raise SetupError if settings have names that it may not vouch for."""
+    """Raise SetupError if settings have names outside the authority's scope."""
     allowed = authority.scope
     check_covers(allowed, [given.nodes_domain], setting="nodes_domain")
     if given.acme_api_name or given.api_tls:
@@ -88,7 +88,7 @@ def check(given: Settings, authority: Authority) -> None:
 
 
 def advice(given: Settings) -> str:
-    """Return what an operator should know about the authority; mostly nothing."""
+    """Return a hint for the operator about the authority; usually ""."""
     authority = Authority(folder_of(given))
     try:
         check(given, authority)
@@ -111,7 +111,7 @@ async def status(platform: Platform) -> AuthorityStatus:
 
 
 async def rotate(platform: Platform, *, actor: str) -> AuthorityStatus:
-    """Make a new authority for the present settings; return its status then."""
+    """Create a new authority for the current settings; return its status."""
     given = platform.settings
     here = identity.read(given.home_path)
     check = LivenessCheck()
@@ -138,7 +138,7 @@ async def rotate(platform: Platform, *, actor: str) -> AuthorityStatus:
 async def _rotated(
     platform: Platform, tx: Stores, known: Home | None, here: Here
 ) -> str:
-    """Put a new authority in place, or finish a begun one; return the old."""
+    """Replace the authority, or finish an interrupted rotation; return the old one."""
     given = platform.settings
     folder = folder_of(given)
     was_under_way = previous_authorities.is_under_way(folder)
@@ -163,7 +163,7 @@ async def _rotated(
 
 
 def _scope(given: Settings, nodes: Iterable[Node] = ()) -> Scope:
-    """Return what an authority has to vouch for: nodes that are there, and the API."""
+    """Return the scope that an authority needs: existing nodes, and the API."""
     kept = dict.fromkeys(node.api_endpoint.partition(".")[2] for node in nodes)
     return scope((given.nodes_domain, *kept, *gateways.api_names(given)))
 

@@ -1,4 +1,4 @@
-"""Background jobs: loops that run beside the requests, for as long as the block does.
+"""Background jobs: loops that run beside the requests, for the length of a block.
 
 A job handles what it expects. What it does not expect must not end it in silence, for
 nobody would notice until its work is missed: it is logged, and the job starts again.
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 async def background(
     jobs: Mapping[str, Job], *, again_s: float = _AGAIN_S
 ) -> AsyncIterator[None]:
-    """Run these jobs for the block, by their names in the log; cancel them at its end.
+    """Run these named jobs for the block; cancel them at its end.
 
     One that returns has done its work.
     """

@@ -32,7 +32,7 @@ async def set_up(
     *,
     recipients: Sequence[str] = (),
 ) -> SetUp:
-    """Create the store and write the recovery key; on an error nothing is left.
+    """Create the store and write the recovery key; on an error remove both.
 
     With recipients of the operator's own, the recovery key lacks the identity.
     """

@@ -40,7 +40,7 @@ def bind_challenges(given: Settings) -> list[socket.socket]:
 
 @asynccontextmanager
 async def issuing(platform: Platform) -> AsyncIterator[Issuance | None]:
-    """Return what has certificates issued, if the settings ask for it."""
+    """Return the service that obtains certificates, if configured."""
     given = platform.settings
     if not given.acme_directory:
         yield None
@@ -72,7 +72,7 @@ async def issuing(platform: Platform) -> AsyncIterator[Issuance | None]:
 
 
 async def challenges(platform: Platform) -> Challenges | None:
-    """Return what answers the authority, if there is one."""
+    """Return the application that answers ACME challenges, if configured."""
     if platform.issuance is None:
         return None
 
@@ -122,7 +122,7 @@ async def _issued(platform: Platform, name: str) -> Tls | None:
 
 
 def load_tls(context: ssl.SSLContext, tls: Tls) -> None:
-    """Load this certificate into the context; its key touches no disk on the way."""
+    """Load this certificate into the context, without writing its key to a disk."""
     file = os.memfd_create("certificate")
     try:
         os.write(file, tls.chain_pem + tls.key_pem)

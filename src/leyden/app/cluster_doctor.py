@@ -17,7 +17,7 @@ _HIDDEN: Final = (
 
 
 async def examine(given: Settings) -> AsyncIterator[Result]:
-    """Check the cluster, and try from a pod what nodes reach."""
+    """Check the cluster, and try from a pod what nodes can reach."""
     what = "the cluster can run nodes, and we may do what that takes"
     try:
         if given.runtime == "local":

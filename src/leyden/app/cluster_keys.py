@@ -1,4 +1,4 @@
-"""The keys of an installation in a cluster: a Secret, made once and by nobody else.
+"""The keys of an installation in a cluster: a Secret that is created once.
 
 Replicas mount it read-only. They never create keys: two that did would not be able to
 read what the other has stored.
@@ -25,7 +25,7 @@ _AUTHORITY: Final = ("root.pem", "intermediate.pem", authorities.ROOT_KEY)
 
 
 def manifest(given: Settings, *, name: str) -> str:
-    """Return a Secret with new keys, as YAML; in memory, where that can be had."""
+    """Return a Secret with new keys, as YAML; created in memory if possible."""
     memory = str(_MEMORY) if _MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         home = Path(folder)

@@ -1,4 +1,4 @@
-"""Wiring nodes of a Kubernetes cluster: its settings, and the way to it."""
+"""Wiring of nodes in a Kubernetes cluster, from its settings."""
 
 import asyncio
 import importlib
@@ -37,20 +37,20 @@ class Cluster(Protocol):
         authority: Authority,
         reported: Reports,
     ) -> tuple[Runtime, Homes, Side]:
-        """Return what runs nodes there, what reads what they leave, what moves them.
+        """Return the runtime, the homes and the side of nodes there.
 
         `reported` has what nodes' companions have reported.
         """
         ...
 
     async def mark(self, installation_id: str) -> None:
-        """Mark the namespace as this installation's; SetupError for another one's."""
+        """Mark the namespace as this installation's; raise SetupError for another's."""
         ...
 
 
 @asynccontextmanager
 async def joined(given: Settings) -> AsyncIterator[Cluster | None]:
-    """Yield the cluster that the settings name, checked; None where nodes are here."""
+    """Yield the configured cluster, checked; None if there is none."""
     if given.runtime == "local" or not has_nodes(given):
         yield None
         return
@@ -86,7 +86,7 @@ def check(given: Settings) -> None:
 
 
 def _companion_needed_because(given: Settings) -> str:
-    """Return why nodes cannot do without their companion; "" if they can."""
+    """Return why nodes need a companion; "" if they don't."""
     if given.runtime == "both":
         return "runtime is both: its program copies nodes into the cluster"
     if given.mainnet_backend:
@@ -115,7 +115,7 @@ def check_companion(given: Settings) -> None:
 
 
 def offered(given: Settings) -> Catalogue:
-    """Return the versions that nodes can be started with: in a cluster, with images."""
+    """Return the versions that nodes can be started with, which have images."""
     if given.runtime == "local":
         return OFFERED
     found = images(given)
@@ -124,7 +124,7 @@ def offered(given: Settings) -> Catalogue:
 
 
 def images(given: Settings) -> Mapping[Version, str]:
-    """Return the image of each version, named by what it holds."""
+    """Return the image of each version, by digest."""
     return dict(_each_image(given.kubernetes_images))
 
 

@@ -1,4 +1,4 @@
-"""The port at which companions report, over TLS of the platform's own authority."""
+"""The port for reports of companions, over TLS of the platform's own authority."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -12,13 +12,13 @@ from leyden.settings import Settings
 
 
 def name(given: Settings) -> str:
-    """Return the name in the certificate: no node's, which all end in an id."""
+    """Return the name in the certificate, which differs from all names of nodes."""
     return f"companion.{given.nodes_domain}"
 
 
 @asynccontextmanager
 async def listening(platform: Platform, cluster: Cluster | None) -> AsyncIterator[None]:
-    """Take reports of companions for the block, where nodes have some."""
+    """Serve reports of companions for the block, if nodes have companions."""
     given = platform.settings
     if cluster is None or platform.fleet is None or not given.companion_image:
         yield

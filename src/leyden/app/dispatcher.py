@@ -22,7 +22,7 @@ _PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 def dispatcher_of(platform: Platform, names: Names) -> Dispatcher:
-    """Return the dispatcher that the settings ask for; it looks names up with these."""
+    """Return the dispatcher for these settings; `names` does its DNS lookups."""
     given = platform.settings
     egress = Egress(
         names.look_up,
@@ -51,7 +51,7 @@ def dispatcher_of(platform: Platform, names: Names) -> Dispatcher:
 
 
 def allowed(given: Settings) -> Allowed:
-    """Return which URLs a webhook may have, by their text."""
+    """Return the rules for the text of webhook URLs."""
     over_http = given.webhooks_over_http
     # Private installations have receivers on any port.
     usual = frozenset(_EVERY_PORT) if over_http else USUAL.ports
@@ -113,7 +113,7 @@ def _seconds(word: str) -> int:
 
 
 def _tls(authorities: str) -> ssl.SSLContext | None:
-    """Return what trusts these, too; None is what trusts no more than is usual."""
+    """Return a TLS context that trusts these as well; None for the default."""
     if not authorities:
         return None
     context = ssl.create_default_context()

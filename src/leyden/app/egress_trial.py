@@ -1,4 +1,4 @@
-"""What nodes in a cluster reach and should not: tried from a pod like theirs."""
+"""Trials of what nodes in a cluster can reach, from a pod like theirs."""
 
 from collections.abc import AsyncIterator
 from ipaddress import ip_address
@@ -21,7 +21,7 @@ _NOT_HELD: Final = (
 
 
 async def examine(given: Settings, api: Api) -> AsyncIterator[tuple[str, str]]:
-    """Yield what was tried, and what to do about it; "" if it is as it should be."""
+    """Yield each trial, and what to do about it; "" if nothing."""
     if not given.companion_image:
         raise SetupError("companion_image: must be set, its program is what tries")
     companions = _address(given.companion_url, _HTTPS)

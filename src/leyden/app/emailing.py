@@ -1,4 +1,4 @@
-"""Wiring of emails: from settings to what sends them."""
+"""Wiring of emails, from settings."""
 
 from leyden.app import gateways
 from leyden.domain.emails import Security, is_address
@@ -10,7 +10,7 @@ from leyden.settings import Settings
 
 
 def emailing_of(platform: Platform) -> Emailing | None:
-    """Return what sends emails, if the settings name a mail server."""
+    """Return the dependencies of emails, if a mail server is configured."""
     given = platform.settings
     server = server_of(given)
     if server is None:
@@ -26,7 +26,7 @@ def emailing_of(platform: Platform) -> Emailing | None:
 
 
 def server_of(given: Settings) -> SmtpServer | None:
-    """Return the mail server that the settings name, if they do."""
+    """Return the configured mail server, if any."""
     if not given.smtp_host:
         return None
     if not is_address(given.smtp_from):

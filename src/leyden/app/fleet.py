@@ -54,7 +54,7 @@ log = logging.getLogger(__name__)
 def fleet_of(
     platform: Platform, binary: Binary, cluster: Cluster | None = None
 ) -> Fleet | None:
-    """Return the fleet that the settings ask for, if they do: here, or in a cluster."""
+    """Return the configured fleet, if any: on this machine, or in a cluster."""
     given = platform.settings
     grounds = local_nodes.grounds(given)
     if not grounds:
@@ -121,7 +121,7 @@ def fleet_of(
 
 
 def _look_every(given: Settings) -> timedelta:
-    """Return how often to look at what lnds leave at home."""
+    """Return the interval of housekeeping."""
     if given.runtime == "kubernetes":  # their companions report
         return timedelta(minutes=1)
     # With a store, channel backups are to leave this machine within seconds.

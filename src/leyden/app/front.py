@@ -24,7 +24,7 @@ Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 class Front:
-    """ASGI application that routes each path to who answers there."""
+    """ASGI application that routes each path to its application."""
 
     def __init__(
         self,
@@ -58,7 +58,7 @@ def front_of(
     far: Gateways | None,
     challenges: Challenges | None,
 ) -> Front:
-    """Return everything that an installation answers, behind one listener."""
+    """Return the application with everything that an installation serves."""
     settings = platform.settings
     origins = gateways.origins(settings)
     api = Api(platform, OPERATIONS)
@@ -76,13 +76,13 @@ def front_of(
 
 
 def _sold(platform: Platform) -> Lsps1OverHttp | None:
-    """Return the sale over LSPS1, where there is one."""
+    """Return the application of LSPS1, if it is enabled."""
     shop = platform.shop
     return Lsps1OverHttp(shop) if shop is not None and shop.rules.lsps1 else None
 
 
 def proxies(given: Settings) -> Proxies:
-    """Return the proxies that the settings name."""
+    """Return the configured proxies."""
     try:
         return Proxies(words(given.api_proxies))
     except ValueError as error:

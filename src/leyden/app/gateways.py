@@ -24,7 +24,7 @@ _USUAL_PORTS = {"http": 80, "https": 443}
 
 
 def gateway(given: Settings) -> Gateway:
-    """Return the gateway of this machine, or none where all are elsewhere."""
+    """Return the gateway of this machine, or a stand-in if all are elsewhere."""
     if not given.gateway_here:
         if not given.gateway_token:
             raise SetupError(
@@ -42,7 +42,7 @@ def gateway(given: Settings) -> Gateway:
 
 
 def far_gateway(given: Settings) -> DiscoveryGateway | None:
-    """Return what gateways on other machines are told, if any may ask."""
+    """Return the gateway that serves routes to other machines, if enabled."""
     if not given.gateway_token:
         return None
     try:
@@ -52,7 +52,7 @@ def far_gateway(given: Settings) -> DiscoveryGateway | None:
 
 
 def far_envoy(given: Settings) -> Supervisor:
-    """Return the gateway of this machine, where the platform is on another one."""
+    """Return the gateway of this machine, for a platform on another machine."""
     try:
         return Supervisor(
             given.home_path / "gateway",
@@ -65,7 +65,7 @@ def far_envoy(given: Settings) -> Supervisor:
 
 
 def prepare_far(given: Settings, folder: Path) -> None:
-    """Write what an Envoy that somebody else runs starts with."""
+    """Write the bootstrap of an Envoy that we do not run ourselves."""
     try:
         prepared.prepare(folder, _far_bootstrap(given), workers=given.gateway_workers)
     except ValueError as error:
@@ -93,7 +93,7 @@ def _far_bootstrap(given: Settings) -> Bootstrap:
 
 
 def listener_options(given: Settings) -> ListenerOptions:
-    """Return where the listeners are and what they allow."""
+    """Return the options of the gateway's listeners."""
     try:
         return ListenerOptions(
             host=given.gateway_host,
@@ -117,7 +117,7 @@ def listener_options(given: Settings) -> ListenerOptions:
 
 
 def origins(given: Settings) -> tuple[str, ...]:
-    """Return the origins whose pages may talk to nodes: the dashboard's above all.
+    """Return the origins whose pages may call nodes, such as the dashboard's.
 
     A page that makes a wallet or unlocks one talks to the node itself, so that what it
     says never passes through us; browsers let it where lnd names its origin.
@@ -137,7 +137,7 @@ def origins(given: Settings) -> tuple[str, ...]:
 
 
 def main_origin(given: Settings) -> str:
-    """Return the origin that links for people begin with.
+    """Return the origin of links to the dashboard.
 
     Passkeys are for names: a browser makes none for a bare address.
     """
@@ -161,7 +161,7 @@ def api_names(given: Settings) -> tuple[str, ...]:
 
 
 def _names(host: str) -> tuple[str, ...]:
-    """Return the names by which somebody on this machine calls an address of it."""
+    """Return the names by which programs on this machine call an address of it."""
     try:
         address = ipaddress.ip_address(host)
     except ValueError:

@@ -73,7 +73,7 @@ async def check_home(platform: Platform, here: Here) -> Here:
 
 
 async def name_of_cluster(platform: Platform) -> str:
-    """Return what the namespace of nodes is marked with, made at the first start."""
+    """Return the mark of the nodes' namespace, created at the first start."""
     async with platform.database.transaction() as tx:
         await tx.homes.name_cluster(secrets.token_hex(16))
     known = await platform.database.reader.homes.find()
@@ -81,7 +81,7 @@ async def name_of_cluster(platform: Platform) -> str:
 
 
 def shown(here: Here) -> str:
-    """Return where nodes are."""
+    """Return a description of where nodes are."""
     return here.cluster or str(here.folder)
 
 

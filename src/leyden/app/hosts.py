@@ -10,7 +10,7 @@ log = logging.getLogger(__name__)
 
 
 def resolved(host: str) -> list[Network]:
-    """Return the addresses of a host; none, and a warning, if it has none now."""
+    """Return the addresses of a host; log a warning if it has none now."""
     if not host:
         return []
     try:

@@ -1,4 +1,4 @@
-"""An installation that runs for everybody."""
+"""The running installation: listeners and background jobs."""
 
 import asyncio
 import os
@@ -142,7 +142,7 @@ def _bound(
 
 @asynccontextmanager
 async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[None]:
-    """Run what runs by itself: the nodes are found again before anything else."""
+    """Run the background jobs, after finding running nodes again."""
     watching = None
     async with AsyncExitStack() as stack:
         if platform.database.is_alone:
@@ -171,11 +171,11 @@ async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[No
 async def _far_gateways(platform: Platform) -> AsyncIterator[Gateways | None]:
     """Follow the routes for gateways on other machines, if any may ask."""
     given, fleet = platform.settings, platform.fleet
-    if fleet is None or (told := gateways.far_gateway(given)) is None:
+    if fleet is None or (gateway := gateways.far_gateway(given)) is None:
         yield None
         return
-    async with background({"routes told": Routes(fleet, told).follow}):
-        yield Gateways(told, failures_per_minute=given.failures_per_minute)
+    async with background({"routes told": Routes(fleet, gateway).follow}):
+        yield Gateways(gateway, failures_per_minute=given.failures_per_minute)
 
 
 @asynccontextmanager

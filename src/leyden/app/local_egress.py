@@ -1,4 +1,4 @@
-"""Which users nodes run as, and that their egress policy holds: by nftables."""
+"""The users that nodes run as, and their egress policy, by nftables."""
 
 import asyncio
 import fcntl

@@ -1,4 +1,4 @@
-"""Wiring nodes of this machine: from settings to a runtime, and chains to run on."""
+"""Wiring of nodes on this machine: their runtime and chains, from settings."""
 
 import ssl
 from collections.abc import Iterator, Mapping
@@ -30,7 +30,7 @@ def runtime(
     binary: Binary,
     authority: Authority,
 ) -> tuple[Runtime, Homes, Side]:
-    """Return what runs nodes on this machine, reads their folders, and moves them."""
+    """Return the runtime, the homes and the side of nodes on this machine."""
     root = layout.root(given.home_path)
     placement = local_egress.enforce(given, placement_of(given, root), grounds)
     if placement.first_uid is not None:
@@ -50,12 +50,12 @@ def runtime(
 
 
 def grounds(given: Settings) -> Mapping[Network, Ground]:
-    """Return the chains that the settings name; none where no nodes are run."""
+    """Return the configured chains; none if no nodes are run."""
     return dict(_grounds(given))
 
 
 def trusting(authority: Authority) -> ssl.SSLContext:
-    """Return the context in which lnds are listened to."""
+    """Return the TLS context for watching lnds."""
     try:
         return trusting_whenever(authority.anchors_pem.decode())
     except (ValueError, ssl.SSLError):

@@ -1,4 +1,4 @@
-"""The schema, and what a new installation has once: its keys, its identity."""
+"""Migrating the schema, and creating keys and identity of a new installation."""
 
 from leyden import processes
 from leyden.app import authorities, identity, restored

@@ -1,4 +1,4 @@
-"""Moving a node between this machine and a cluster, as an operator asks for it."""
+"""Operators' moves of a node between this machine and a cluster."""
 
 import shutil
 
@@ -18,7 +18,7 @@ _SPARE = 1.25
 async def begin(
     platform: Platform, node_id: str, to: RuntimeName, *, actor: str
 ) -> Relocation:
-    """Begin to move a node; raise where it cannot arrive."""
+    """Begin to move a node; raise if the target cannot take it."""
     given = platform.settings
     if given.runtime != "both":
         raise SetupError(

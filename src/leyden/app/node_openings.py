@@ -1,4 +1,4 @@
-"""What local nodes may reach of the network, as the settings say: their policy."""
+"""The egress policy of local nodes, from settings."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -26,7 +26,7 @@ Grounds = Mapping[domain.Network, Ground]
 
 
 def policy_of(given: Settings, placement: Placement, grounds: Grounds) -> EgressPolicy:
-    """Return the policy that the settings ask for."""
+    """Return the configured egress policy."""
     openings = {
         *_openings(given),
         *_to_backends(grounds),
@@ -85,14 +85,14 @@ def _to_backends(grounds: Grounds) -> Iterator[Opening]:
 
 
 def _to_peers(given: Settings) -> Iterator[Opening]:
-    """Open the way to other nodes of the installation: by the gateway, as strangers."""
+    """Allow other nodes of the installation: through the gateway, as strangers."""
     for network in hosts.resolved(peer_addresses.host(given)):
         for first, last in peer_addresses.ports(given).ranges:
             yield Opening(network, first, last_port=last)
 
 
 def _to_resolvers() -> Iterator[Opening]:
-    """Open the way to the resolvers: lnd finds peers and its owner's signer by them."""
+    """Allow the resolvers, which lnd needs for peers and its owner's signer."""
     try:
         lines = _RESOLVERS.read_text().splitlines()
     except OSError:

@@ -16,7 +16,7 @@ _HIGHEST = 65_535
 
 
 def tor_of(given: Settings) -> TorControl | None:
-    """Return the Tor that the settings name, if they do."""
+    """Return the configured Tor, if any."""
     if not given.tor_control:
         return None
     match = _PLACE.fullmatch(given.tor_control)
@@ -72,7 +72,7 @@ def target(given: Settings) -> str:
 
 
 def _reachable(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
-    """Return where something that listens everywhere is found on this machine."""
+    """Return this machine's address for a listener on all addresses."""
     if not address.is_unspecified:
         return address
     return ip_address("127.0.0.1" if address.version == 4 else "::1")  # noqa: PLR2004

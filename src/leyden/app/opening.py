@@ -1,4 +1,4 @@
-"""An installation, opened for a command or before it runs."""
+"""Opening an installation: for a command, or before it runs."""
 
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
@@ -40,7 +40,7 @@ async def opened(settings: Settings) -> AsyncIterator[Platform]:
 
 @asynccontextmanager
 async def _told(database: Database) -> AsyncIterator[Clock]:
-    """Yield the clock that all processes of a database go by."""
+    """Yield the clock that all processes of a database share."""
     if database.is_alone:
         yield utc_now
         return

@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 async def warn(fleet: Fleet, origins: tuple[str, ...]) -> None:
-    """Log how many nodes keep out the dashboard's pages until they are restarted."""
+    """Log how many nodes reject the dashboard's pages until they are restarted."""
     nodes = await fleet.database.reader.nodes.all_()
     # In a thread: a thousand files take a tenth of a second to read.
     found = await asyncio.to_thread(outdated, fleet.runtime, nodes)

@@ -41,7 +41,7 @@ log = logging.getLogger(__name__)
 
 
 class Elsewhere(Protocol):
-    """A place for nodes that is not on this machine."""
+    """The interface of a place for nodes that is not on this machine."""
 
     here: Here
 
@@ -130,7 +130,7 @@ async def refuse_unserved(platform: Platform) -> None:
 async def _enter(
     platform: Platform, here: Here, ownership: Ownership, *, watches: bool
 ) -> None:
-    """Record this process, once nobody else is there who cannot see its nodes."""
+    """Record this process, after processes that cannot see its nodes have ended."""
     check = liveness.LivenessCheck()
     while True:
         async with platform.database.transaction() as tx:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 
 def placement_of(given: Settings, root: Path) -> Placement:
-    """Return how nodes get an address and a share each, and a user where we can."""
+    """Return the placement of nodes: address, share, and a user each if possible."""
     first_uid = given.nodes_first_uid or None
     if first_uid is None and may_give_users():
         root.mkdir(parents=True, exist_ok=True)
@@ -61,7 +61,7 @@ def shares(given: Settings) -> Iterator[tuple[Type, Share]]:
 
 
 def cgroups_of(given: Settings) -> Cgroups | None:
-    """Return what holds nodes to their shares, if anything can."""
+    """Return the control groups that limit nodes to their shares, if available."""
     if given.nodes_cgroups == "off":
         log.warning("nodes are not held to their shares: nodes_cgroups is off")
         return None
@@ -77,7 +77,7 @@ def cgroups_of(given: Settings) -> Cgroups | None:
 
 
 def slots(given: Settings) -> int:
-    """Return how many nodes the addresses are enough for."""
+    """Return the number of nodes that there are addresses for."""
     return min(_MOST_SLOTS, _network(given.nodes_addresses).num_addresses - 2)
 
 

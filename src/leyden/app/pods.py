@@ -1,4 +1,4 @@
-"""Wiring nodes as pods: from settings to a runtime in a cluster that was joined."""
+"""Wiring of nodes as pods: from settings to a runtime in a cluster."""
 
 import os
 from collections.abc import AsyncIterator, Mapping
@@ -71,7 +71,7 @@ class Joined:
         authority: Authority,
         reported: Reports,
     ) -> tuple[Runtime, Homes, Side]:
-        """Return what runs nodes there, what reads what they leave, what moves them."""
+        """Return the runtime, the homes and the side of nodes there."""
         template = Template(
             grounds=grounds,
             images=images(given),
@@ -93,7 +93,7 @@ class Joined:
         return runtime, KubernetesHomes(self._api, reported), side
 
     async def mark(self, installation_id: str) -> None:
-        """Mark the namespace as this installation's, and write where it is."""
+        """Mark the namespace as this installation's, and publish its address there."""
         await installation.mark(self._api, installation_id)
         if (companion := _companion(self._given)) is not None:
             await companion.publish(self._api)

@@ -12,7 +12,7 @@ from leyden.settings import Settings
 
 
 def market_of(platform: Platform) -> tuple[PoolMarket, PoolAccount]:
-    """Return the market that the settings ask for, and the account it buys from."""
+    """Return the configured market, and the account that it buys from."""
     given = platform.settings
     poold = _poold(given)
     account = PoolAccount(poold, trader_key=given.pool_account.lower())
@@ -31,7 +31,7 @@ def account_of(given: Settings) -> PoolAccount:
 
 
 def _poold(given: Settings) -> Poold:
-    """Return the poold that the settings name; whether it is there, calls will tell."""
+    """Return a client for the configured poold; calls fail if it is not reachable."""
     host, _, port = given.pool_host.rpartition(":")
     if not host or not port.isdecimal():
         raise SetupError("pool_host: must be HOST:PORT")

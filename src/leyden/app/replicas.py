@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 @asynccontextmanager
 async def counted(platform: Platform, id_: str) -> AsyncIterator[None]:
-    """Be one of the replicas for the block; raise SetupError if too old to be one."""
+    """Register this replica for the block; raise SetupError if it is too old."""
     if platform.database.is_alone:
         yield
         return

@@ -27,7 +27,7 @@ _LOCK_AGAIN_S: Final = 0.1
 
 @contextmanager
 def alone(beside: Path) -> Iterator[None]:
-    """Create the folder to restore in, for one restore at a time; delete it after."""
+    """Create the folder to restore in, for one restore at a time; then delete it."""
     with suppress(FileNotFoundError), _held(beside):
         shutil.rmtree(beside)  # of one that was killed
     beside.mkdir(mode=0o700, parents=True)
@@ -71,7 +71,7 @@ def _held(folder: Path) -> Iterator[None]:
 
 @asynccontextmanager
 async def written_back(folder: Path) -> AsyncIterator[None]:
-    """Have what the block writes reach the disk meanwhile, and not only at the end.
+    """Sync what the block writes to the disk meanwhile, not only at the end.
 
     Decrypting takes a processor and syncing a disk: one after the other, a restore
     took half as long again.

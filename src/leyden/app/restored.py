@@ -20,7 +20,7 @@ NEW: Final = "home"  # there: what is not moved into the home yet
 
 
 class Restored(Struct, frozen=True, kw_only=True):
-    """What was restored, and what a person has to look at."""
+    """What was restored, and what a person has to check."""
 
     backup: str
     made: str  # when the backup was

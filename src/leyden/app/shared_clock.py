@@ -1,4 +1,4 @@
-"""The time of an installation with a PostgreSQL: the database's, on each machine.
+"""The clock of an installation on PostgreSQL: the database's time, everywhere.
 
 Claims, deadlines and pauses are times in rows, which one process writes and another
 one reads. By the clock of a machine that is an hour ahead, the claims of a worker that
@@ -28,7 +28,7 @@ _WRONG: Final = timedelta(seconds=5)
 
 
 class SharedClock:
-    """The database's time, as it was last told, and what has passed since.
+    """The database's time when it was last read, plus the time since.
 
     Until then it is this machine's.
     """
@@ -42,14 +42,17 @@ class SharedClock:
         return self._at + timedelta(seconds=time.monotonic() - self._since_s)
 
     async def set_by(self, database: Database) -> None:
-        """Set it by the database; log once that this machine's clock is wrong."""
+        """Read the database's time; log once if this machine's clock is wrong."""
         asked_s = time.monotonic()
-        told = await database.now()
+        database_time = await database.now()
         now_s = time.monotonic()
         if self._is_set and now_s - asked_s > _QUICK_S:
             return
         self._is_set = True
-        self._at, self._since_s = told + timedelta(seconds=now_s - asked_s) / 2, now_s
+        self._at, self._since_s = (
+            database_time + timedelta(seconds=now_s - asked_s) / 2,
+            now_s,
+        )
         ahead = utc_now() - self._at
         is_wrong = abs(ahead) > _WRONG
         if is_wrong and not self._is_wrong:
@@ -61,7 +64,7 @@ class SharedClock:
         self._is_wrong = is_wrong
 
     async def follow(self, database: Database) -> None:
-        """Set it again every minute, until cancelled."""
+        """Read the database's time every minute, until cancelled."""
         while True:
             await asyncio.sleep(_EVERY_S)
             try:

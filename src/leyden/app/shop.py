@@ -40,7 +40,7 @@ _LOOKS = 50  # at tickets; each time the task is put off is a write to disk
 
 
 def shop_of(platform: Platform) -> Shop | None:
-    """Return the shop that the settings ask for, if they do."""
+    """Return the configured shop, if any."""
     given = platform.settings
     if not given.treasury_host:
         return None
@@ -100,7 +100,7 @@ def shop_of(platform: Platform) -> Shop | None:
 
 
 def sources_of(given: Settings) -> tuple[Source, ...]:
-    """Return the sources of channels that the settings list."""
+    """Return the configured sources of channels."""
     if not given.market:
         raise SetupError("market: treasury_host is set, so say where channels are from")
     listed = sources.parse(given.market, has_seller=bool(given.seller_host))
@@ -112,7 +112,7 @@ def sources_of(given: Settings) -> tuple[Source, ...]:
 
 
 def treasury_access(given: Settings) -> Access:
-    """Return the way to the treasury that the settings name."""
+    """Return address and credentials of the configured treasury."""
     host, _, port = given.treasury_host.rpartition(":")
     if not host or not port.isdecimal():
         raise SetupError("treasury_host: must be HOST:PORT")
@@ -125,7 +125,7 @@ def treasury_access(given: Settings) -> Access:
 
 
 def lsps1_of(given: Settings) -> Lsps1Settings | None:
-    """Return how LSPS1 is offered, if the settings say so."""
+    """Return the settings of LSPS1, if it is enabled."""
     if not given.lsps1:
         return None
     for name in ("seller_host", "lsps1_organization"):
@@ -142,7 +142,7 @@ def lsps1_of(given: Settings) -> Lsps1Settings | None:
 
 
 def seller_access(given: Settings) -> Access | None:
-    """Return the way to the seller that the settings name, if they do."""
+    """Return address and credentials of the configured seller, if any."""
     if not given.seller_host:
         return None
     host, _, port = given.seller_host.rpartition(":")
@@ -165,7 +165,7 @@ def seller_access(given: Settings) -> Access | None:
 
 
 def dialing_of(given: Settings) -> Dialing:
-    """Return where the seller may be told to connect to: what nodes may reach."""
+    """Return the addresses that the seller may connect to: as nodes may."""
     return Dialing(
         reach=signers(given),
         peer_host=peer_addresses.host(given),

@@ -5,5 +5,5 @@ from leyden.services.platform import Platform
 
 
 def tails_of(platform: Platform) -> Tails:
-    """Return what wakes those who wait for events in this process."""
+    """Return the object that wakes readers that wait for events in this process."""
     return Tails(platform.database, most=platform.settings.event_waits_per_key)

@@ -54,14 +54,14 @@ ITEMS: Final[Mapping[str, Check]] = {
 
 
 class Result(Struct, frozen=True, kw_only=True):
-    """An item, and what to do about it; "" if it is as it should be."""
+    """The result of a check, and what to do about it; "" if nothing."""
 
     what: str
     to_do: str
 
 
 async def examine(platform: Platform) -> AsyncIterator[Result]:
-    """Try each item on the running installation; change nothing.
+    """Run each check on the running installation; change nothing.
 
     Where nodes are pods, one more runs for some seconds.
     """

@@ -25,22 +25,22 @@ async def mainnet(platform: Platform) -> str:
 
 
 async def synced(platform: Platform) -> str:
-    """Ask each backend how far it is."""
+    """Check that each backend is synced."""
     grounds = local_nodes.grounds(platform.settings)
     if not grounds:
         return "set mainnet_backend, and testnet_chain for rehearsals"
     for network, ground in grounds.items():
         if isinstance(ground.backend, Neutrino):
             continue
-        told = await _ask(network, ground.backend, "getblockchaininfo")
-        blocks, headers = int(told["blocks"]), int(told.get("headers") or 0)
-        if headers - blocks > _BEHIND or told.get("initialblockdownload"):
+        response = await _ask(network, ground.backend, "getblockchaininfo")
+        blocks, headers = int(response["blocks"]), int(response.get("headers") or 0)
+        if headers - blocks > _BEHIND or response.get("initialblockdownload"):
             return f"{network}: the backend is at block {blocks} of {headers}; wait"
     return ""
 
 
 async def fees(platform: Platform) -> str:
-    """Ask mainnet's source of fees for an estimate."""
+    """Check that mainnet's source of fees has an estimate."""
     given = platform.settings
     if not given.mainnet_backend:
         return "set mainnet_backend first, see above"
@@ -50,12 +50,12 @@ async def fees(platform: Platform) -> str:
     if isinstance(backend, Btcd):
         await _ask(Network.MAINNET, backend, "estimatefee", _TARGET)
         return ""
-    told = await _ask(Network.MAINNET, backend, "estimatesmartfee", _TARGET)
-    return "" if told.get("feerate") else "the backend has no estimate yet; wait"
+    response = await _ask(Network.MAINNET, backend, "estimatesmartfee", _TARGET)
+    return "" if response.get("feerate") else "the backend has no estimate yet; wait"
 
 
 async def rehearsal(platform: Platform) -> str:
-    """Check that nodes can also run where coins are worth nothing."""
+    """Check that nodes can also run on a test network."""
     if platform.settings.testnet_chain in _REHEARSALS:
         return ""
     return 'set testnet_chain to "signet" or "testnet4", and play a purchase there'
@@ -65,8 +65,8 @@ async def _fee_url(url: str) -> str:
     if not url:
         return "set mainnet_fee_url: neutrino cannot estimate fees itself"
     async with aiohttp.ClientSession() as session, session.get(url) as response:
-        told = await response.json(content_type=None)
-    if isinstance(told, dict) and told.get("fee_by_block_target"):
+        body = await response.json(content_type=None)
+    if isinstance(body, dict) and body.get("fee_by_block_target"):
         return ""
     return f"mainnet_fee_url: {url} has no fee_by_block_target"
 

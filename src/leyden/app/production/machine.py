@@ -57,7 +57,7 @@ async def shares(platform: Platform) -> str:
 
 
 async def memory(platform: Platform) -> str:
-    """Compare what the nodes may take with what there is."""
+    """Compare the memory that nodes may take with the machine's."""
     given = platform.settings
     if given.runtime == "kubernetes":
         return ""  # the cluster's scheduler counts
@@ -67,17 +67,17 @@ async def memory(platform: Platform) -> str:
     }
     nodes = await platform.database.reader.nodes.all_()
     wanted = sum(most[each.type] for each in nodes if not each.is_gone)
-    there = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _MIB
-    if wanted <= there:
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") // _MIB
+    if wanted <= total:
         return ""
     return (
-        f"the nodes may take {wanted:,} MiB of {there:,}: lower standard_memory_mb and "
+        f"the nodes may take {wanted:,} MiB of {total:,}: lower standard_memory_mb and "
         "nodes_per_organization, or take a larger machine"
     )
 
 
 async def programs(platform: Platform) -> str:
-    """Look for each lnd in the cache; for its image, where nodes are pods."""
+    """Check that each lnd is cached, or has an image where nodes are pods."""
     given = platform.settings
     if given.runtime != "local":
         listed = clusters.images(given)
@@ -95,7 +95,7 @@ async def programs(platform: Platform) -> str:
 
 
 async def private(platform: Platform) -> str:
-    """Look at who may read keys and home."""
+    """Check who may read keys and home."""
     given = platform.settings
     for path, allowed in (
         (given.home_path, _PASSING if os.geteuid() == 0 else 0),

@@ -24,7 +24,7 @@ _DENIED: Final = "permission denied"
 
 
 async def treasury(platform: Platform) -> str:
-    """Ask the treasury how it is."""
+    """Check that the treasury is reachable and synced."""
     if platform.shop is None or platform.shop.treasury is None:
         return _NONE
     held = await platform.shop.treasury.holdings()
@@ -34,7 +34,7 @@ async def treasury(platform: Platform) -> str:
 
 
 async def macaroon(platform: Platform) -> str:
-    """Try to pay nothing to nobody: the permission is looked at first."""
+    """Check that the macaroon cannot spend: an invalid payment must be denied."""
     if platform.shop is None:
         return _NONE
     async with _treasury(platform) as connection:
@@ -50,18 +50,18 @@ async def macaroon(platform: Platform) -> str:
 
 
 async def inbound(platform: Platform) -> str:
-    """Ask what the treasury's channels can receive."""
+    """Check what the treasury's channels can receive."""
     if platform.shop is None:
         return _NONE
     async with _treasury(platform) as connection:
-        told = await connection.call("GET", "/v1/balance/channels")
-    if int((told.get("remote_balance") or {}).get("sat") or 0) > 0:
+        response = await connection.call("GET", "/v1/balance/channels")
+    if int((response.get("remote_balance") or {}).get("sat") or 0) > 0:
         return ""
     return "the treasury can receive nothing: get inbound channels for it"
 
 
 async def auction(platform: Platform) -> str:
-    """Ask the auction for our account."""
+    """Check our account at the auction."""
     shop = platform.shop
     if shop is None:
         return _NONE
@@ -77,7 +77,7 @@ async def auction(platform: Platform) -> str:
 
 
 async def seller(platform: Platform) -> str:
-    """Look at the wallet that direct channels are opened from, where they are sold."""
+    """Check the seller's wallet, if direct channels are sold."""
     shop = platform.shop
     if shop is None or Source.OWN not in shop.rules.sources:
         return ""
@@ -86,7 +86,7 @@ async def seller(platform: Platform) -> str:
 
 
 async def seller_macaroon(platform: Platform) -> str:
-    """Ask what the seller's macaroon may do, where direct channels are sold."""
+    """Check the permissions of the seller's macaroon, if direct channels are sold."""
     shop = platform.shop
     if shop is None:
         return ""
@@ -94,7 +94,7 @@ async def seller_macaroon(platform: Platform) -> str:
 
 
 async def listed(platform: Platform) -> str:
-    """Look for a setting of before there was a list of sources."""
+    """Check that `market` is set as a list of sources."""
     given = platform.settings
     if platform.shop is None or not sources.is_old(
         given.market, has_seller=bool(given.seller_host)
@@ -107,7 +107,7 @@ async def listed(platform: Platform) -> str:
 
 
 async def lsps1(platform: Platform) -> str:
-    """Look at what wallets need of the seller's lnd, where LSPS1 is sold."""
+    """Check what wallets need of the seller's lnd, if LSPS1 is enabled."""
     shop = platform.shop
     if shop is None or shop.rules.lsps1 is None:
         return ""
@@ -115,7 +115,7 @@ async def lsps1(platform: Platform) -> str:
 
 
 async def rehearsed(platform: Platform) -> str:
-    """Look for a channel that was sold, and verify the books."""
+    """Check that a channel was sold, and verify the ledger."""
     if broken := await oversight.proven(platform):
         return f"`leyden verify` finds {len(broken)} rules broken: {broken[0]}"
     orders = await platform.database.reader.counts.orders()

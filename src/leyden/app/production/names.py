@@ -1,4 +1,4 @@
-"""Checks of names, certificates and the ways in."""
+"""Checks of names, certificates and public endpoints."""
 
 import asyncio
 import secrets
@@ -17,7 +17,7 @@ _HERE: Final = (".localhost", ".local", ".test", ".invalid")
 
 
 async def nodes(platform: Platform) -> str:
-    """Resolve a name of a node that is none, and connect to where it leads."""
+    """Resolve the name of a nonexistent node, and connect to that address."""
     given = platform.settings
     domain = given.nodes_domain
     if f".{domain}".endswith(_HERE):
@@ -42,7 +42,7 @@ async def nodes(platform: Platform) -> str:
 
 
 async def api(platform: Platform) -> str:
-    """Call the API as browsers find it."""
+    """Call the API at its public address."""
     given = platform.settings
     origin = next(
         (each for each in gateways.origins(given) if each.startswith("https://")), ""

@@ -17,7 +17,7 @@ async def emails(platform: Platform) -> str:
 
 
 async def second_factors(platform: Platform) -> str:
-    """Look for an operator, and for a second factor of each."""
+    """Check that there is an operator, and that each has a second factor."""
     reader = platform.database.reader
     operators = [
         each

@@ -16,12 +16,12 @@ _QUARTER: Final = timedelta(days=92)
 
 
 async def durable(platform: Platform) -> str:
-    """Ask the database what could be lost."""
+    """Check the database's durability."""
     return "; ".join(await platform.database.durability_risks())
 
 
 async def store(platform: Platform) -> str:
-    """Look where backups go."""
+    """Check where backups go."""
     given = platform.settings
     if not given.backup_store:
         return "set backup_store, and run `leyden backup init`"
@@ -36,18 +36,18 @@ async def store(platform: Platform) -> str:
 
 
 async def backed_up(platform: Platform) -> str:
-    """Look at the last backup."""
+    """Check the last backup."""
     every = timedelta(seconds=platform.settings.backup_every_s)
     return await _fresh(platform, "run", "leyden backup run", within=2 * every)
 
 
 async def drilled(platform: Platform) -> str:
-    """Look at the last drill."""
+    """Check the last drill."""
     return await _fresh(platform, "drill", "leyden backup drill", within=_DRILLED)
 
 
 async def attended(platform: Platform) -> str:
-    """Look at the last drill with the recovery key."""
+    """Check the last drill with the recovery key."""
     command = "leyden backup drill --key FILE"
     return await _fresh(platform, "attended", command, within=_QUARTER)
 
@@ -67,7 +67,7 @@ async def metrics(platform: Platform) -> str:
 
 
 async def alarms(platform: Platform) -> str:
-    """Look at the overview."""
+    """Check that there are no alarms."""
     seen = await oversight.overview(platform, now=platform.clock())
     return "; ".join(each.what for each in seen.alarms)
 
@@ -87,6 +87,6 @@ async def _fresh(
 
 
 def _device(path: str) -> int | None:
-    """Return the disk that a folder is on; None where it is none of this machine."""
+    """Return the disk that a folder is on; None if it is not on this machine."""
     folder = Path(path).expanduser()
     return folder.stat().st_dev if folder.is_dir() else None
