@@ -18,15 +18,15 @@ GUARDS = (
     Guard(
         "a restore replaces no database",
         "app/restore_place.py",
-        "        if sqlite_path(given.database).exists():\n",
-        "        if not sqlite_path(given.database):\n",
+        "        if sqlite_path(settings.database).exists():\n",
+        "        if not sqlite_path(settings.database):\n",
         _RESTORE,
     ),
     Guard(
         "a restore replaces no keys",
         "app/restore_place.py",
-        "    if given.secrets_path.exists():\n",
-        "    if not given.secrets_path:\n",
+        "    if settings.secrets_path.exists():\n",
+        "    if not settings.secrets_path:\n",
         _RESTORE,
     ),
     Guard(
@@ -88,15 +88,15 @@ GUARDS = (
     Guard(
         "a restored home starts no lnd beside one that runs",
         "app/takeover.py",
-        "    if running := sum(lnds(layout.root(given.home_path)).values()):\n",
-        "    if running := 0 * sum(lnds(layout.root(given.home_path)).values()):\n",
+        "    if running := sum(lnds(layout.root(settings.home_path)).values()):\n",
+        "    if running := 0 * sum(lnds(layout.root(settings.home_path)).values()):\n",
         _RESTORE,
     ),
     Guard(
         "half a home on a disk does not run",
         "app/takeover.py",
-        "    if restored.is_half(given.home_path):\n",
-        "    if not given.home_path:\n",
+        "    if restored.is_half(settings.home_path):\n",
+        "    if not settings.home_path:\n",
         _RESTORE,
     ),
     Guard(

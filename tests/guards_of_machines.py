@@ -76,7 +76,7 @@ GUARDS = (
     Guard(
         "nodes on mainnet are held by the egress policy",
         "app/egress.py",
-        "    if given.mainnet_backend:\n",
+        "    if settings.mainnet_backend:\n",
         "    if False:\n",
         "tests/app/test_egress.py",
         "who_must_be_held",
@@ -84,7 +84,7 @@ GUARDS = (
     Guard(
         "nodes behind a public API are held by the egress policy",
         "app/egress.py",
-        "if given.testnet_chain and is_public(given.api_host):",
+        "if settings.testnet_chain and is_public(settings.api_host):",
         "if False:",
         "tests/app/test_egress.py",
         "who_must_be_held",

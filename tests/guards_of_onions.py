@@ -111,8 +111,8 @@ GUARDS = (
     Guard(
         "Tor is not led to a gateway that expects a preamble",
         "app/onions.py",
-        "if not given.tor_target and given.gateway_balancers:",
-        "if not given.tor_target and not given.gateway_host:",
+        "if not settings.tor_target and settings.gateway_balancers:",
+        "if not settings.tor_target and not settings.gateway_host:",
         "tests/app/test_onions.py",
     ),
     Guard(

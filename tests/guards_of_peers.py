@@ -155,8 +155,8 @@ GUARDS = (
     Guard(
         "whoever comes through a balancer is not limited by its address",
         "app/peer_addresses.py",
-        "unlimited=(*balancers, *_unlimited(given))",
-        "unlimited=(*_unlimited(given),)",
+        "unlimited=(*balancers, *_unlimited(settings))",
+        "unlimited=(*_unlimited(settings),)",
         "tests/app/test_peer_addresses.py",
     ),
 )

@@ -202,7 +202,7 @@ GUARDS = (
     Guard(
         "nodes on mainnet have companions in a cluster",
         "app/clusters.py",
-        "    if given.mainnet_backend:\n",
+        "    if settings.mainnet_backend:\n",
         "    if False:\n",
         "tests/app/test_clusters.py",
     ),

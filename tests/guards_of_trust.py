@@ -141,7 +141,7 @@ GUARDS = (
     Guard(
         "a new authority may vouch for this platform alone",
         "app/authorities.py",
-        "folder, now=now, scope=_scope(given), seal=_sealing(sealer)",
+        "folder, now=now, scope=_scope(settings), seal=_sealing(sealer)",
         "folder, now=now, seal=_sealing(sealer)",
         _AUTHORITY,
         "vouch_for_this_platform",

@@ -110,16 +110,16 @@ async def accept(platform: Platform, node_id: str, *, actor: str) -> None:
 
 
 async def _home(platform: Platform) -> Here:
-    given = platform.settings
-    if given.runtime != "kubernetes":
-        return identity.read(given.home_path)
+    settings = platform.settings
+    if settings.runtime != "kubernetes":
+        return identity.read(settings.home_path)
     known = await platform.database.reader.homes.find()
     if known is None or not known.cluster:
         raise SetupError(
             "runtime: no node of this database was ever in a cluster; there is "
             'nothing to adopt. To move nodes there, set runtime = "both"'
         )
-    async with clusters.joined(given) as cluster:
+    async with clusters.joined(settings) as cluster:
         if cluster is None:
             raise SetupError("testnet_chain: must be set, as it was for the nodes")
         await cluster.mark(known.cluster)  # or raise: it is another installation's

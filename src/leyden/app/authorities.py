@@ -53,21 +53,21 @@ class AuthorityStatus(Struct, frozen=True, kw_only=True):
     waiting: tuple[str, ...]  # nodes that show a former authority's certificate
 
 
-def folder_of(given: Settings) -> Path:
+def folder_of(settings: Settings) -> Path:
     """Return the folder of the authority."""
-    return given.home_path / "authority"
+    return settings.home_path / "authority"
 
 
-def ensure(given: Settings, sealer: Sealer, *, now: datetime) -> None:
+def ensure(settings: Settings, sealer: Sealer, *, now: datetime) -> None:
     """Create the authority of a new installation, or repair the existing one.
 
     A rotation that was cut short is finished, a root key that lies open is sealed, and
     an intermediate past half of its life is renewed where the root's key is there.
     """
-    folder = folder_of(given)
+    folder = folder_of(settings)
     previous_authorities.complete(folder)
     authority = open_or_create(
-        folder, now=now, scope=_scope(given), seal=_sealing(sealer)
+        folder, now=now, scope=_scope(settings), seal=_sealing(sealer)
     )
     seal_root_key(folder, _sealing(sealer))
     since = authority.intermediate.not_valid_before_utc
@@ -78,20 +78,20 @@ def ensure(given: Settings, sealer: Sealer, *, now: datetime) -> None:
         renew_intermediate(folder, now=now, unseal=_unsealing(sealer))
 
 
-def check(given: Settings, authority: Authority) -> None:
+def check(settings: Settings, authority: Authority) -> None:
     """Raise SetupError if settings have names outside the authority's scope."""
     allowed = authority.scope
-    check_covers(allowed, [given.nodes_domain], setting="nodes_domain")
-    if given.acme_api_name or given.api_tls:
-        setting = "acme_api_name" if given.acme_api_name else "api_tls"
-        check_covers(allowed, gateways.api_names(given), setting=setting)
+    check_covers(allowed, [settings.nodes_domain], setting="nodes_domain")
+    if settings.acme_api_name or settings.api_tls:
+        setting = "acme_api_name" if settings.acme_api_name else "api_tls"
+        check_covers(allowed, gateways.api_names(settings), setting=setting)
 
 
-def advice(given: Settings) -> str:
+def advice(settings: Settings) -> str:
     """Return a hint for the operator about the authority; usually ""."""
-    authority = Authority(folder_of(given))
+    authority = Authority(folder_of(settings))
     try:
-        check(given, authority)
+        check(settings, authority)
     except SetupError as error:
         return error.message
     if authority.scope is None:
@@ -112,15 +112,15 @@ async def status(platform: Platform) -> AuthorityStatus:
 
 async def rotate(platform: Platform, *, actor: str) -> AuthorityStatus:
     """Create a new authority for the current settings; return its status."""
-    given = platform.settings
-    here = identity.read(given.home_path)
+    settings = platform.settings
+    here = identity.read(settings.home_path)
     check = LivenessCheck()
     while True:
         async with platform.database.transaction() as tx:
             known = await tx.homes.lock()
             if not await check.possibly_alive(tx, await tx.homes.processes()):
                 before = await _rotated(platform, tx, known, here)
-                ours = as_home(here, given)
+                ours = as_home(here, settings)
                 if known is not None:
                     await tx.homes.take(ours, kinds=OF_THE_HOME)
                 await tx.audit.add(
@@ -139,11 +139,11 @@ async def _rotated(
     platform: Platform, tx: Stores, known: Home | None, here: Here
 ) -> str:
     """Replace the authority, or finish an interrupted rotation; return the old one."""
-    given = platform.settings
-    folder = folder_of(given)
+    settings = platform.settings
+    folder = folder_of(settings)
     was_under_way = previous_authorities.is_under_way(folder)
     previous_authorities.complete(folder)
-    ours = as_home(here, given)
+    ours = as_home(here, settings)
     if known is not None:
         refuse(known, replace(ours, authority=known.authority), here)
         if known.authority in previous_authorities.digests(folder):
@@ -155,17 +155,17 @@ async def _rotated(
     create(
         folder / previous_authorities.NEXT,
         platform.clock(),
-        scope=_scope(given, nodes),
+        scope=_scope(settings, nodes),
         seal=_sealing(platform.sealer),
     )
     previous_authorities.complete(folder)
     return ours.authority
 
 
-def _scope(given: Settings, nodes: Iterable[Node] = ()) -> Scope:
+def _scope(settings: Settings, nodes: Iterable[Node] = ()) -> Scope:
     """Return the scope that an authority needs: existing nodes, and the API."""
     kept = dict.fromkeys(node.api_endpoint.partition(".")[2] for node in nodes)
-    return scope((given.nodes_domain, *kept, *gateways.api_names(given)))
+    return scope((settings.nodes_domain, *kept, *gateways.api_names(settings)))
 
 
 def _sealing(sealer: Sealer) -> Seal:

@@ -36,13 +36,14 @@ async def set_up(
 
     With recipients of the operator's own, the recovery key lacks the identity.
     """
-    given = platform.settings
-    if places.is_ready(given):
+    settings = platform.settings
+    if places.is_ready(settings):
         raise SetupError(
-            f"backups of {given.home_path} are set up already: {places.folder(given)} "
-            "has the store's password; move it away to begin with another store"
+            f"backups of {settings.home_path} are set up already: "
+            f"{places.folder(settings)} has the store's password; move it away "
+            "to begin with another store"
         )
-    places.store(given, programs, password="-")  # noqa: S106  are the settings right?
+    places.store(settings, programs, password="-")  # noqa: S106  are the settings right?
     identity = ""
     whose = [check_recipient(each) for each in recipients]
     if not whose:
@@ -50,8 +51,8 @@ async def set_up(
         identity, whose = made.text, [made.recipient]
     _reserve(recovery_key)
     try:
-        password = places.create(given, whose)
-        store = places.store(given, programs)
+        password = places.create(settings, whose)
+        store = places.store(settings, programs)
         key = RecoveryKey(
             store=store.access.place,
             password=password,
@@ -63,7 +64,7 @@ async def set_up(
         await store.create()
     except BaseException:
         os.unlink(recovery_key)  # noqa: PTH108  a file of ours, and we stop
-        places.forget(given)
+        places.forget(settings)
         raise
     return SetUp(store=shown(store.access.place))
 

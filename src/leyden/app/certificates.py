@@ -31,32 +31,32 @@ _LOOK_EVERY_S: Final = 5.0
 log = logging.getLogger(__name__)
 
 
-def bind_challenges(given: Settings) -> list[socket.socket]:
+def bind_challenges(settings: Settings) -> list[socket.socket]:
     """Bind the port for ACME challenges, if one is configured."""
-    if not given.acme_directory or not given.acme_port:
+    if not settings.acme_directory or not settings.acme_port:
         return []
-    return bind(given.gateway_host, given.acme_port, setting="acme_port")
+    return bind(settings.gateway_host, settings.acme_port, setting="acme_port")
 
 
 @asynccontextmanager
 async def issuing(platform: Platform) -> AsyncIterator[Issuance | None]:
     """Return the service that obtains certificates, if configured."""
-    given = platform.settings
-    if not given.acme_directory:
+    settings = platform.settings
+    if not settings.acme_directory:
         yield None
         return
 
-    secret = given.acme_binding_secret
+    secret = settings.acme_binding_secret
     if secret and not _BASE64URL.fullmatch(secret):
         raise SetupError("acme_binding_secret: must be base64url")
     account = AcmeAccount(
         key=load_key(await _account_key(platform)),
-        email=given.acme_email,
-        binding_id=given.acme_binding_id,
+        email=settings.acme_email,
+        binding_id=settings.acme_binding_id,
         binding_secret=secret,
     )
     issuer = AcmeIssuer(
-        given.acme_directory, account, tls=_trusting(given.acme_authorities)
+        settings.acme_directory, account, tls=_trusting(settings.acme_authorities)
     )
     try:
         yield Issuance(
@@ -64,7 +64,7 @@ async def issuing(platform: Platform) -> AsyncIterator[Issuance | None]:
             sealer=platform.sealer,
             clock=platform.clock,
             issuer=issuer,
-            own_name=given.acme_api_name,
+            own_name=settings.acme_api_name,
             fleet=platform.fleet,
         )
     finally:

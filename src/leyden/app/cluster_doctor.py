@@ -16,20 +16,20 @@ _HIDDEN: Final = (
 )
 
 
-async def examine(given: Settings) -> AsyncIterator[Result]:
+async def examine(settings: Settings) -> AsyncIterator[Result]:
     """Check the cluster, and try from a pod what nodes can reach."""
     what = "the cluster can run nodes, and we may do what that takes"
     try:
-        if given.runtime == "local":
+        if settings.runtime == "local":
             raise SetupError('runtime: nodes run here; set runtime = "kubernetes"')
-        clusters.check(given)
-        async with pods.connected(given) as api:
+        clusters.check(settings)
+        async with pods.connected(settings) as api:
             yield Result(what=what, to_do="")
             if namespace := callers.own_namespace():
                 to_do = await _gateways(api, namespace)
                 yield Result(what="gateways see who calls them", to_do=to_do)
             what = "a pod in the nodes' namespace runs"
-            async for tried, to_do in egress_trial.examine(given, api):
+            async for tried, to_do in egress_trial.examine(settings, api):
                 yield Result(what=tried, to_do=to_do)
     except LeydenError as error:
         yield Result(what=what, to_do=str(error))

@@ -24,14 +24,14 @@ _MEMORY: Final = Path("/dev/shm")  # noqa: S108  a folder that is on no disk
 _AUTHORITY: Final = ("root.pem", "intermediate.pem", authorities.ROOT_KEY)
 
 
-def manifest(given: Settings, *, name: str) -> str:
+def manifest(settings: Settings, *, name: str) -> str:
     """Return a Secret with new keys, as YAML; created in memory if possible."""
     memory = str(_MEMORY) if _MEMORY.is_dir() else None
     with tempfile.TemporaryDirectory(dir=memory) as folder:
         home = Path(folder)
         keyring = Keyring.new()
         save_keyring(home / KEYRING, keyring)
-        own = replace(given, home=folder, secrets_file="")
+        own = replace(settings, home=folder, secrets_file="")
         authorities.ensure(own, Sealer(keyring), now=utc_now())
         content = {
             KEYRING: (home / KEYRING).read_bytes(),

@@ -32,7 +32,7 @@ class Cluster(Protocol):
 
     def runtime(
         self,
-        given: Settings,
+        settings: Settings,
         grounds: Mapping[Network, Ground],
         authority: Authority,
         reported: Reports,
@@ -49,35 +49,37 @@ class Cluster(Protocol):
 
 
 @asynccontextmanager
-async def joined(given: Settings) -> AsyncIterator[Cluster | None]:
+async def joined(settings: Settings) -> AsyncIterator[Cluster | None]:
     """Yield the configured cluster, checked; None if there is none."""
-    if given.runtime == "local" or not has_nodes(given):
+    if settings.runtime == "local" or not has_nodes(settings):
         yield None
         return
-    check(given)
+    check(settings)
     # In a thread, and only here: who runs nodes on this machine needs nothing of it.
     module = await asyncio.to_thread(importlib.import_module, "leyden.app.pods")
-    async with module.joined(given) as cluster:
+    async with module.joined(settings) as cluster:
         yield cluster
 
 
-def disks(given: Settings) -> Mapping[Type, int]:
+def disks(settings: Settings) -> Mapping[Type, int]:
     """Return the sizes of volumes in GiB."""
     return {
-        Type.STANDARD: given.standard_disk_gib,
-        Type.PROFESSIONAL: given.professional_disk_gib,
+        Type.STANDARD: settings.standard_disk_gib,
+        Type.PROFESSIONAL: settings.professional_disk_gib,
     }
 
 
-def check(given: Settings) -> None:
+def check(settings: Settings) -> None:
     """Raise SetupError for settings that nodes in a cluster cannot have."""
     for name in ("kubernetes_namespace", "kubernetes_storage_class"):
-        if not getattr(given, name):
-            raise SetupError(f"{name}: must be set, since runtime is {given.runtime}")
-    if not given.companion_image and (why := _companion_needed_because(given)):
+        if not getattr(settings, name):
+            raise SetupError(
+                f"{name}: must be set, since runtime is {settings.runtime}"
+            )
+    if not settings.companion_image and (why := _companion_needed_because(settings)):
         raise SetupError(f"companion_image: must be set, since {why}")
-    check_companion(given)
-    if OFFERED.default not in images(given):
+    check_companion(settings)
+    if OFFERED.default not in images(settings):
         raise SetupError(
             f"kubernetes_images: must name an image of {OFFERED.default}, which nodes "
             "are started with by default: "
@@ -85,11 +87,11 @@ def check(given: Settings) -> None:
         )
 
 
-def _companion_needed_because(given: Settings) -> str:
+def _companion_needed_because(settings: Settings) -> str:
     """Return why nodes need a companion; "" if they don't."""
-    if given.runtime == "both":
+    if settings.runtime == "both":
         return "runtime is both: its program copies nodes into the cluster"
-    if given.mainnet_backend:
+    if settings.mainnet_backend:
         return (
             "mainnet_backend is: without it no channel backup leaves a node's volume, "
             "and macaroons in clear stay there"
@@ -97,16 +99,16 @@ def _companion_needed_because(given: Settings) -> str:
     return ""
 
 
-def check_companion(given: Settings) -> None:
+def check_companion(settings: Settings) -> None:
     """Raise SetupError for a companion that cannot report."""
-    if not given.companion_image:
+    if not settings.companion_image:
         return
-    if not _BY_DIGEST.fullmatch(given.companion_image):
+    if not _BY_DIGEST.fullmatch(settings.companion_image):
         raise SetupError(
-            f'companion_image: "{given.companion_image}" must name an image by its '
+            f'companion_image: "{settings.companion_image}" must name an image by its '
             "digest: REPOSITORY@sha256:64 hexadecimal digits"
         )
-    url = urlsplit(given.companion_url)
+    url = urlsplit(settings.companion_url)
     if url.scheme != "https" or not url.hostname or url.path not in {"", "/"}:
         raise SetupError(
             "companion_url: must be https://HOST:PORT, as nodes' pods reach this "
@@ -114,18 +116,18 @@ def check_companion(given: Settings) -> None:
         )
 
 
-def offered(given: Settings) -> Catalogue:
+def offered(settings: Settings) -> Catalogue:
     """Return the versions that nodes can be started with, which have images."""
-    if given.runtime == "local":
+    if settings.runtime == "local":
         return OFFERED
-    found = images(given)
+    found = images(settings)
     releases = tuple(each for each in OFFERED.releases if each.version in found)
     return Catalogue(releases=releases, default=OFFERED.default)
 
 
-def images(given: Settings) -> Mapping[Version, str]:
+def images(settings: Settings) -> Mapping[Version, str]:
     """Return the image of each version, by digest."""
-    return dict(_each_image(given.kubernetes_images))
+    return dict(_each_image(settings.kubernetes_images))
 
 
 def _each_image(text: str) -> Iterator[tuple[Version, str]]:

@@ -11,25 +11,27 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 
 
-def name(given: Settings) -> str:
+def name(settings: Settings) -> str:
     """Return the name in the certificate, which differs from all names of nodes."""
-    return f"companion.{given.nodes_domain}"
+    return f"companion.{settings.nodes_domain}"
 
 
 @asynccontextmanager
 async def listening(platform: Platform, cluster: Cluster | None) -> AsyncIterator[None]:
     """Serve reports of companions for the block, if nodes have companions."""
-    given = platform.settings
-    if cluster is None or platform.fleet is None or not given.companion_image:
+    settings = platform.settings
+    if cluster is None or platform.fleet is None or not settings.companion_image:
         yield
         return
-    sockets = bind(given.companion_host, given.companion_port, setting="companion_port")
+    sockets = bind(
+        settings.companion_host, settings.companion_port, setting="companion_port"
+    )
     reports = Companions(
-        platform.fleet, cluster.tokens, failures_per_minute=given.failures_per_minute
+        platform.fleet, cluster.tokens, failures_per_minute=settings.failures_per_minute
     )
     try:
         async with (
-            api_certificate.of_our_authority(platform, [name(given)]) as tls,
+            api_certificate.of_our_authority(platform, [name(settings)]) as tls,
             serving(reports, sockets, limits=LIMITS, tls=tls, grace_s=1),
         ):
             yield

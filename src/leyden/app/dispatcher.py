@@ -23,51 +23,51 @@ _PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 def dispatcher_of(platform: Platform, names: Names) -> Dispatcher:
     """Return the dispatcher for these settings; `names` does its DNS lookups."""
-    given = platform.settings
+    settings = platform.settings
     egress = Egress(
         names.look_up,
-        exceptions=reach(given).exceptions,
-        forbidden=reach(given).forbidden,
+        exceptions=reach(settings).exceptions,
+        forbidden=reach(settings).forbidden,
     )
     return Dispatcher(
         database=platform.database,
         sealer=platform.sealer,
         sender=HttpSender(
             egress,
-            allowed=allowed(given),
-            tls=_tls(given.webhook_authorities),
-            deadline_s=given.webhook_deadline_s,
+            allowed=allowed(settings),
+            tls=_tls(settings.webhook_authorities),
+            deadline_s=settings.webhook_deadline_s,
         ),
         clock=platform.clock,
-        by_hand=ManualLimit(given.webhook_tests_per_minute),
+        by_hand=ManualLimit(settings.webhook_tests_per_minute),
         rules=DispatcherSettings(
-            retries=_waits(given.webhook_retries_s),
-            patience=timedelta(seconds=given.webhook_patience_s),
-            old_secret_signs=timedelta(seconds=given.webhook_old_secret_s),
-            kept=timedelta(seconds=given.webhooks_kept_s),
-            allowed=allowed(given),
+            retries=_waits(settings.webhook_retries_s),
+            patience=timedelta(seconds=settings.webhook_patience_s),
+            old_secret_signs=timedelta(seconds=settings.webhook_old_secret_s),
+            kept=timedelta(seconds=settings.webhooks_kept_s),
+            allowed=allowed(settings),
         ),
     )
 
 
-def allowed(given: Settings) -> Allowed:
+def allowed(settings: Settings) -> Allowed:
     """Return the rules for the text of webhook URLs."""
-    over_http = given.webhooks_over_http
+    over_http = settings.webhooks_over_http
     # Private installations have receivers on any port.
     usual = frozenset(_EVERY_PORT) if over_http else USUAL.ports
-    listed = frozenset(_ports(given.webhook_ports))
+    listed = frozenset(_ports(settings.webhook_ports))
     return Allowed(
         schemes=frozenset({"https", "http"} if over_http else {"https"}),
         ports=listed or usual,
     )
 
 
-def reach(given: Settings) -> Reach:
+def reach(settings: Settings) -> Reach:
     """Return the addresses that webhooks may be sent to."""
     return Reach(
-        exceptions=tuple(networks("webhook_networks", given.webhook_networks)),
+        exceptions=tuple(networks("webhook_networks", settings.webhook_networks)),
         forbidden=tuple(
-            networks("webhook_forbidden_networks", given.webhook_forbidden_networks)
+            networks("webhook_forbidden_networks", settings.webhook_forbidden_networks)
         ),
     )
 

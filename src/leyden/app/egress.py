@@ -30,22 +30,26 @@ _WITHOUT: Final = (
 )
 
 
-def required_because(given: Settings) -> str:
+def required_because(settings: Settings) -> str:
     """Return why the policy is required, or "" if it is not."""
-    if given.nodes_fence == "off" or given.runtime == "kubernetes":
+    if settings.nodes_fence == "off" or settings.runtime == "kubernetes":
         return ""
-    if given.mainnet_backend:
+    if settings.mainnet_backend:
         return "nodes on mainnet hold real money (mainnet_backend is set)"
-    if given.testnet_chain and is_public(given.api_host):
-        return f'other machines reach the API (api_host = "{given.api_host}")'
-    if given.nodes_fence == "required":
+    if settings.testnet_chain and is_public(settings.api_host):
+        return f'other machines reach the API (api_host = "{settings.api_host}")'
+    if settings.nodes_fence == "required":
         return 'nodes_fence = "required"'
     return ""
 
 
-def demanded(given: Settings) -> Settings:
+def demanded(settings: Settings) -> Settings:
     """Return the settings, with the policy set to required if demanded."""
-    return replace(given, nodes_fence="required") if required_because(given) else given
+    return (
+        replace(settings, nodes_fence="required")
+        if required_because(settings)
+        else settings
+    )
 
 
 def is_public(host: str) -> bool:
@@ -68,14 +72,14 @@ def is_public(host: str) -> bool:
     return not all(each.is_loopback for each in addresses)
 
 
-def unavailable_because(given: Settings) -> str:
+def unavailable_because(settings: Settings) -> str:
     """Return what prevents the policy on this machine, or ""."""
-    if given.nodes_fence == "off":
+    if settings.nodes_fence == "off":
         return 'the setting nodes_fence is "off"'
-    if not given.nodes_first_uid:
+    if not settings.nodes_first_uid:
         if not may_give_users():
             return "Leyden does not run as root, so nodes have no users of their own"
-        folders = given.home_path.absolute().parents
+        folders = settings.home_path.absolute().parents
         above = next(each for each in folders if each.exists())
         if not can_be_reached(above):
             return (
@@ -85,10 +89,10 @@ def unavailable_because(given: Settings) -> str:
     return nftables.unavailable_reason()
 
 
-def startup_error(given: Settings, why: str | None = None) -> str:
+def startup_error(settings: Settings, why: str | None = None) -> str:
     """Return the startup error for a missing required policy, or ""."""
-    why = unavailable_because(given) if why is None else why
-    if not why or not (because := required_because(given)):
+    why = unavailable_because(settings) if why is None else why
+    if not why or not (because := required_because(settings)):
         return ""
     return (
         f"nodes_fence: the egress policy of nodes is required, but {why}. It is "

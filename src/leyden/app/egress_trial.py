@@ -20,21 +20,21 @@ _NOT_HELD: Final = (
 )
 
 
-async def examine(given: Settings, api: Api) -> AsyncIterator[tuple[str, str]]:
+async def examine(settings: Settings, api: Api) -> AsyncIterator[tuple[str, str]]:
     """Yield each trial, and what to do about it; "" if nothing."""
-    if not given.companion_image:
+    if not settings.companion_image:
         raise SetupError("companion_image: must be set, its program is what tries")
-    companions = _address(given.companion_url, _HTTPS)
+    companions = _address(settings.companion_url, _HTTPS)
     closed = {
         "the API server": _address(api.server, _HTTPS),
         "the cloud's metadata": _METADATA,
     }
-    if given.database.startswith("postgresql"):
-        closed["the database"] = _address(given.database, _POSTGRES)
+    if settings.database.startswith("postgresql"):
+        closed["the database"] = _address(settings.database, _POSTGRES)
     # A public address is open to nodes, as all others are; keep it closed elsewhere.
     closed = {what: where for what, where in closed.items() if not _is_public(where)}
     found = await trials.connections(
-        api, given.companion_image, (companions, *closed.values())
+        api, settings.companion_image, (companions, *closed.values())
     )
     yield (
         f"companions reach the platform, at {companions}",

@@ -11,8 +11,8 @@ from leyden.settings import Settings
 
 def emailing_of(platform: Platform) -> Emailing | None:
     """Return the dependencies of emails, if a mail server is configured."""
-    given = platform.settings
-    server = server_of(given)
+    settings = platform.settings
+    server = server_of(settings)
     if server is None:
         return None
     return Emailing(
@@ -20,23 +20,23 @@ def emailing_of(platform: Platform) -> Emailing | None:
         sealer=platform.sealer,
         server=server,
         clock=platform.clock,
-        origin=gateways.main_origin(given),
-        per_hour=given.emails_per_hour,
+        origin=gateways.main_origin(settings),
+        per_hour=settings.emails_per_hour,
     )
 
 
-def server_of(given: Settings) -> SmtpServer | None:
+def server_of(settings: Settings) -> SmtpServer | None:
     """Return the configured mail server, if any."""
-    if not given.smtp_host:
+    if not settings.smtp_host:
         return None
-    if not is_address(given.smtp_from):
+    if not is_address(settings.smtp_from):
         raise SetupError("smtp_from: must look like leyden@example.org")
     return SmtpServer(
-        host=given.smtp_host,
-        port=given.smtp_port,
-        security=Security(given.smtp_security),
-        user=given.smtp_user,
-        password=given.smtp_password,
-        sender=given.smtp_from,
-        authorities=given.smtp_authorities,
+        host=settings.smtp_host,
+        port=settings.smtp_port,
+        security=Security(settings.smtp_security),
+        user=settings.smtp_user,
+        password=settings.smtp_password,
+        sender=settings.smtp_from,
+        authorities=settings.smtp_authorities,
     )

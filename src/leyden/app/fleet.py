@@ -55,23 +55,23 @@ def fleet_of(
     platform: Platform, binary: Binary, cluster: Cluster | None = None
 ) -> Fleet | None:
     """Return the configured fleet, if any: on this machine, or in a cluster."""
-    given = platform.settings
-    grounds = local_nodes.grounds(given)
+    settings = platform.settings
+    grounds = local_nodes.grounds(settings)
     if not grounds:
         return None
-    authority = Authority(given.home_path / "authority")
+    authority = Authority(settings.home_path / "authority")
     at_once = _STARTS_IN_A_CLUSTER
     found: dict[RuntimeName, tuple[Runtime, Homes, Side]] = {}
     if cluster is not None:
         reported = home_reports.Reported(platform.database.reader)
         found[RuntimeName.KUBERNETES] = cluster.runtime(
-            given, grounds, authority, reported
+            settings, grounds, authority, reported
         )
-    if cluster is None or given.runtime == "both":
+    if cluster is None or settings.runtime == "both":
         # And one more: the last place is for whoever has no other.
         at_once = _STARTS_PER_PROCESSOR * (os.cpu_count() or 1) + 1
         found[RuntimeName.LOCAL] = local_nodes.runtime(
-            given, grounds, binary, authority
+            settings, grounds, binary, authority
         )
     [*_, (runtime, homes, _)] = found.values()
     if len(found) > 1:
@@ -83,54 +83,55 @@ def fleet_of(
         runtime=runtime,
         homes=homes,
         sides={name: each[2] for name, each in found.items()},
-        gateway=gateways.gateway(given),
-        tor=onions.tor_of(given),
+        gateway=gateways.gateway(settings),
+        tor=onions.tor_of(settings),
         authority=authority,
         clock=platform.clock,
         starts=StartLimit(at_once),
         rules=FleetSettings(
-            look_every=_look_every(given),
+            look_every=_look_every(settings),
             service_version=__version__,
-            domain=given.nodes_domain,
-            slots=slots(given),
+            domain=settings.nodes_domain,
+            slots=slots(settings),
             networks=frozenset(grounds),
-            catalogue=offered(given),
+            catalogue=offered(settings),
             ports=Ports(
-                host=given.gateway_host,
-                rest=given.gateway_rest_port,
-                grpc=given.gateway_grpc_port,
-                node_rest=given.node_rest_port,
-                node_grpc=given.node_grpc_port,
-                node_peer=given.node_peer_port,
-                peer_host=peer_addresses.host(given),
-                tor_target=onions.target(given),
+                host=settings.gateway_host,
+                rest=settings.gateway_rest_port,
+                grpc=settings.gateway_grpc_port,
+                node_rest=settings.node_rest_port,
+                node_grpc=settings.node_grpc_port,
+                node_peer=settings.node_peer_port,
+                peer_host=peer_addresses.host(settings),
+                tor_target=onions.target(settings),
             ),
-            peer_ports=peer_addresses.ports(given),
-            webhooks=allowed(given),
+            peer_ports=peer_addresses.ports(settings),
+            webhooks=allowed(settings),
             calls=Calls(
-                webhook=reach(given), remotesigninghost=node_openings.signers(given)
+                webhook=reach(settings),
+                remotesigninghost=node_openings.signers(settings),
             ),
-            data_kept=timedelta(seconds=given.node_data_kept_s),
-            quotas=limits(given),
+            data_kept=timedelta(seconds=settings.node_data_kept_s),
+            quotas=limits(settings),
             runtime=next(iter(found)),  # the cluster, where there is one
-            issued=bool(given.acme_directory),
+            issued=bool(settings.acme_directory),
         ),
-        roots=Roots(given.acme_authorities),
-        uploads=Uploads(given.uploads_per_minute),
+        roots=Roots(settings.acme_authorities),
+        uploads=Uploads(settings.uploads_per_minute),
     )
 
 
-def _look_every(given: Settings) -> timedelta:
+def _look_every(settings: Settings) -> timedelta:
     """Return the interval of housekeeping."""
-    if given.runtime == "kubernetes":  # their companions report
+    if settings.runtime == "kubernetes":  # their companions report
         return timedelta(minutes=1)
     # With a store, channel backups are to leave this machine within seconds.
-    return timedelta(seconds=3 if given.backup_store else 10)
+    return timedelta(seconds=3 if settings.backup_store else 10)
 
 
 @asynccontextmanager
 async def looked_after(
-    given: Settings, fleet: Fleet, watching: Watching
+    settings: Settings, fleet: Fleet, watching: Watching
 ) -> AsyncIterator[None]:
     """Run the node watch and the gateway for the block.
 
@@ -141,7 +142,7 @@ async def looked_after(
     runtime = fleet.runtime
     runtime.watch(watching.enqueue)
     jobs: dict[str, Job] = {
-        "nodes found again": partial(_found, given, fleet, watching),
+        "nodes found again": partial(_found, settings, fleet, watching),
         "certificates": partial(certificate_expiry.watch, fleet),
         "runtime": runtime.run,
     }
@@ -159,14 +160,14 @@ async def looked_after(
             fleet.tor.close()
 
 
-async def _found(given: Settings, fleet: Fleet, watching: Watching) -> None:
+async def _found(settings: Settings, fleet: Fleet, watching: Watching) -> None:
     """Log when nodes are found again; then notify owners of updates."""
     await watching.found.wait()
     log.info("nodes found again", extra={"running": watching.adopted})
     while True:
         try:
             await notify_of_updates(fleet)
-            await origins.warn(fleet, gateways.origins(given))
+            await origins.warn(fleet, gateways.origins(settings))
         except (Away, Stale) as error:
             log.warning(
                 "owners are not told of updates yet", extra={"why": error.message}

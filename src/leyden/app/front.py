@@ -81,9 +81,9 @@ def _sold(platform: Platform) -> Lsps1OverHttp | None:
     return Lsps1OverHttp(shop) if shop is not None and shop.rules.lsps1 else None
 
 
-def proxies(given: Settings) -> Proxies:
+def proxies(settings: Settings) -> Proxies:
     """Return the configured proxies."""
     try:
-        return Proxies(words(given.api_proxies))
+        return Proxies(words(settings.api_proxies))
     except ValueError as error:
         raise SetupError(f"api_proxies: {error}") from None

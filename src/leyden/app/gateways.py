@@ -23,140 +23,150 @@ from leyden.settings import Settings
 _USUAL_PORTS = {"http": 80, "https": 443}
 
 
-def gateway(given: Settings) -> Gateway:
+def gateway(settings: Settings) -> Gateway:
     """Return the gateway of this machine, or a stand-in if all are elsewhere."""
-    if not given.gateway_here:
-        if not given.gateway_token:
+    if not settings.gateway_here:
+        if not settings.gateway_token:
             raise SetupError(
                 "gateway_token: must be set, since gateway_here is false: gateways "
                 "elsewhere are known by it"
             )
         return GatewayElsewhere()
     return LocalGateway(
-        given.home_path / "gateway",
-        listener_options(given),
-        Bootstrap(connections=given.gateway_connections),
-        envoy=supervisor.program(given.envoy),
-        workers=given.gateway_workers,
+        settings.home_path / "gateway",
+        listener_options(settings),
+        Bootstrap(connections=settings.gateway_connections),
+        envoy=supervisor.program(settings.envoy),
+        workers=settings.gateway_workers,
     )
 
 
-def far_gateway(given: Settings) -> DiscoveryGateway | None:
+def far_gateway(settings: Settings) -> DiscoveryGateway | None:
     """Return the gateway that serves routes to other machines, if enabled."""
-    if not given.gateway_token:
+    if not settings.gateway_token:
         return None
     try:
-        return DiscoveryGateway(listener_options(given), token=given.gateway_token)
+        return DiscoveryGateway(
+            listener_options(settings), token=settings.gateway_token
+        )
     except ValueError as error:
         raise SetupError(f"gateway_token: {error}") from None
 
 
-def far_envoy(given: Settings) -> Supervisor:
+def far_envoy(settings: Settings) -> Supervisor:
     """Return the gateway of this machine, for a platform on another machine."""
     try:
         return Supervisor(
-            given.home_path / "gateway",
-            _far_bootstrap(given),
-            envoy=supervisor.program(given.envoy),
-            workers=given.gateway_workers,
+            settings.home_path / "gateway",
+            _far_bootstrap(settings),
+            envoy=supervisor.program(settings.envoy),
+            workers=settings.gateway_workers,
         )
     except ValueError as error:
         raise SetupError(f"gateway_control: {error}") from None
 
 
-def prepare_far(given: Settings, folder: Path) -> None:
+def prepare_far(settings: Settings, folder: Path) -> None:
     """Write the bootstrap of an Envoy that we do not run ourselves."""
     try:
-        prepared.prepare(folder, _far_bootstrap(given), workers=given.gateway_workers)
+        prepared.prepare(
+            folder, _far_bootstrap(settings), workers=settings.gateway_workers
+        )
     except ValueError as error:
         raise SetupError(f"gateway_control: {error}") from None
 
 
-def _far_bootstrap(given: Settings) -> Bootstrap:
-    if not given.gateway_control or not given.gateway_token:
+def _far_bootstrap(settings: Settings) -> Bootstrap:
+    if not settings.gateway_control or not settings.gateway_token:
         raise SetupError(
             "gateway_control, gateway_token: a gateway needs the URL of the API, and "
             "the token by which the API knows it"
         )
-    ca = given.gateway_control_ca
+    ca = settings.gateway_control_ca
     control = Control(
-        url=given.gateway_control,
-        token=given.gateway_token,
+        url=settings.gateway_control,
+        token=settings.gateway_token,
         ca_path=ca and str(Path(ca).absolute()),
     )
     # By its own name: the API knows what it has sent to which of them.
     return Bootstrap(
         node_id=socket.gethostname(),
-        connections=given.gateway_connections,
+        connections=settings.gateway_connections,
         control=control,
     )
 
 
-def listener_options(given: Settings) -> ListenerOptions:
+def listener_options(settings: Settings) -> ListenerOptions:
     """Return the options of the gateway's listeners."""
     try:
         return ListenerOptions(
-            host=given.gateway_host,
+            host=settings.gateway_host,
             ports={
-                Listener.REST: given.gateway_rest_port,
-                Listener.GRPC: given.gateway_grpc_port,
+                Listener.REST: settings.gateway_rest_port,
+                Listener.GRPC: settings.gateway_grpc_port,
             },
-            balancers=words(given.gateway_balancers),
-            connections_per_source=given.gateway_connections_per_source,
-            connections_per_node=given.gateway_connections_per_node,
-            own_addresses=peer_addresses.not_limited(given),
-            peer_connections_per_node=given.gateway_peer_connections_per_node,
-            peer_connections_per_source=given.gateway_peer_connections_per_source,
-            peer_arrivals_per_source=given.gateway_peer_arrivals_per_source,
-            peer_arrivals_per_node=given.gateway_peer_arrivals_per_node,
-            hello_timeout_s=given.gateway_hello_timeout_s,
-            idle_timeout_s=given.gateway_idle_timeout_s,
+            balancers=words(settings.gateway_balancers),
+            connections_per_source=settings.gateway_connections_per_source,
+            connections_per_node=settings.gateway_connections_per_node,
+            own_addresses=peer_addresses.not_limited(settings),
+            peer_connections_per_node=settings.gateway_peer_connections_per_node,
+            peer_connections_per_source=settings.gateway_peer_connections_per_source,
+            peer_arrivals_per_source=settings.gateway_peer_arrivals_per_source,
+            peer_arrivals_per_node=settings.gateway_peer_arrivals_per_node,
+            hello_timeout_s=settings.gateway_hello_timeout_s,
+            idle_timeout_s=settings.gateway_idle_timeout_s,
         )
     except ValueError as error:
         raise SetupError(f"gateway_balancers: {error}") from None
 
 
-def origins(given: Settings) -> tuple[str, ...]:
+def origins(settings: Settings) -> tuple[str, ...]:
     """Return the origins whose pages may call nodes, such as the dashboard's.
 
     A page that makes a wallet or unlocks one talks to the node itself, so that what it
     says never passes through us; browsers let it where lnd names its origin.
     """
-    if given.dashboard_origins:
-        named = tuple(each.removesuffix("/") for each in words(given.dashboard_origins))
+    if settings.dashboard_origins:
+        named = tuple(
+            each.removesuffix("/") for each in words(settings.dashboard_origins)
+        )
         try:
             check_origins(named)
         except SetupError as error:
             raise SetupError(f"dashboard_origins: {error.message}") from None
         return named
-    secured = given.api_tls_certificate or given.api_tls or given.acme_api_name
+    secured = settings.api_tls_certificate or settings.api_tls or settings.acme_api_name
     scheme = "https" if secured else "http"
-    port = "" if given.api_port == _USUAL_PORTS[scheme] else f":{given.api_port}"
-    hosts = (given.acme_api_name,) if given.acme_api_name else _names(given.api_host)
+    port = "" if settings.api_port == _USUAL_PORTS[scheme] else f":{settings.api_port}"
+    hosts = (
+        (settings.acme_api_name,)
+        if settings.acme_api_name
+        else _names(settings.api_host)
+    )
     return tuple(f"{scheme}://{host}{port}" for host in hosts)
 
 
-def main_origin(given: Settings) -> str:
+def main_origin(settings: Settings) -> str:
     """Return the origin of links to the dashboard.
 
     Passkeys are for names: a browser makes none for a bare address.
     """
-    every = origins(given)
+    every = origins(settings)
     return next((each for each in every if "//localhost" in each), every[0])
 
 
-def api_names(given: Settings) -> tuple[str, ...]:
+def api_names(settings: Settings) -> tuple[str, ...]:
     """Return the names and addresses by which the API is called, without brackets.
 
     Where our authority vouches for the API, that is where browsers find the dashboard;
     else the names of its host, for the day when it does.
     """
-    if given.acme_api_name:
-        return (given.acme_api_name,)
-    if given.api_tls:
-        hosts = [urlsplit(each).hostname or "" for each in origins(given)]
+    if settings.acme_api_name:
+        return (settings.acme_api_name,)
+    if settings.api_tls:
+        hosts = [urlsplit(each).hostname or "" for each in origins(settings)]
     else:
-        hosts = [each.strip("[]") for each in _names(given.api_host)]
+        hosts = [each.strip("[]") for each in _names(settings.api_host)]
     return tuple(dict.fromkeys(hosts))
 
 

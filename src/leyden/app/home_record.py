@@ -25,11 +25,11 @@ _IN_CLUSTER: Final = (
 )
 
 
-def as_home(here: Here, given: Settings) -> Home:
+def as_home(here: Here, settings: Settings) -> Home:
     """Return the home's record for the database."""
     return Home(
         identity=here.identity,
-        authority=Authority(given.home_path / "authority").digest,
+        authority=Authority(settings.home_path / "authority").digest,
         place=here.place,
         host=here.host,
     )

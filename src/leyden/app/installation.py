@@ -170,12 +170,12 @@ async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[No
 @asynccontextmanager
 async def _far_gateways(platform: Platform) -> AsyncIterator[Gateways | None]:
     """Follow the routes for gateways on other machines, if any may ask."""
-    given, fleet = platform.settings, platform.fleet
-    if fleet is None or (gateway := gateways.far_gateway(given)) is None:
+    settings, fleet = platform.settings, platform.fleet
+    if fleet is None or (gateway := gateways.far_gateway(settings)) is None:
         yield None
         return
     async with background({"routes told": Routes(fleet, gateway).follow}):
-        yield Gateways(gateway, failures_per_minute=given.failures_per_minute)
+        yield Gateways(gateway, failures_per_minute=settings.failures_per_minute)
 
 
 @asynccontextmanager

@@ -36,36 +36,36 @@ _MISSING: Final = Gauge(
 log = logging.getLogger(__name__)
 
 
-def enforce(given: Settings, placement: Placement, grounds: Grounds) -> Placement:
+def enforce(settings: Settings, placement: Placement, grounds: Grounds) -> Placement:
     """Choose whom nodes run as where each has a user, and hold these users to a policy.
 
     One installation at a time does so: what the one has chosen, the next one sees.
     """
-    why = _hindrance(given, placement)
+    why = _hindrance(settings, placement)
     if why:
-        if given.nodes_fence == "required":
-            raise SetupError(egress.startup_error(given, why))
+        if settings.nodes_fence == "required":
+            raise SetupError(egress.startup_error(settings, why))
         log.warning(
             "no egress policy holds nodes: they reach what we reach", extra={"why": why}
         )
         return placement
     with _one_at_a_time():
         known = nftables.remove_abandoned()
-        placement = _block(given, placement, known)
-        nftables.apply(policy_of(given, placement, grounds), known)
-    _keep(given.home_path, placement)
+        placement = _block(settings, placement, known)
+        nftables.apply(policy_of(settings, placement, grounds), known)
+    _keep(settings.home_path, placement)
     log.info("an egress policy holds nodes", extra={"users": block_of(placement)})
     return placement
 
 
-async def keep(given: Settings, layout: Layout) -> None:
+async def keep(settings: Settings, layout: Layout) -> None:
     """Keep the policy in place, and true when a name comes to mean another address."""
-    required = given.nodes_fence == "required"
-    if not required and _hindrance(given, layout.placement):
+    required = settings.nodes_fence == "required"
+    if not required and _hindrance(settings, layout.placement):
         return
     applied: EgressPolicy | None = None
     while True:
-        applied = await asyncio.to_thread(repair, given, layout, applied)
+        applied = await asyncio.to_thread(repair, settings, layout, applied)
         _MISSING.set(int(applied is None))
         await asyncio.sleep(_REQUIRED_AGAIN_S if required else _LOOK_AGAIN_S)
 
@@ -73,12 +73,12 @@ async def keep(given: Settings, layout: Layout) -> None:
 class LocalEgress:
     """Holds the nodes of this machine to the egress policy, as the settings ask."""
 
-    def __init__(self, given: Settings, layout: Layout) -> None:
-        self._given = given
+    def __init__(self, settings: Settings, layout: Layout) -> None:
+        self._given = settings
         self._layout = layout
         self._gate = (
-            egress.Gate(partial(is_in_place, given, layout))
-            if given.nodes_fence == "required"
+            egress.Gate(partial(is_in_place, settings, layout))
+            if settings.nodes_fence == "required"
             else None
         )
 
@@ -92,22 +92,22 @@ class LocalEgress:
         await keep(self._given, self._layout)
 
 
-def is_in_place(given: Settings, layout: Layout) -> bool:
+def is_in_place(settings: Settings, layout: Layout) -> bool:
     """Return whether the policy is in place, applied again if that can be."""
     try:
-        if table_of(given.home_path) in nftables.applied():
+        if table_of(settings.home_path) in nftables.applied():
             return True
     except SetupError:
         return False
-    return repair(given, layout, None) is not None
+    return repair(settings, layout, None) is not None
 
 
 def repair(
-    given: Settings, layout: Layout, applied: EgressPolicy | None
+    settings: Settings, layout: Layout, applied: EgressPolicy | None
 ) -> EgressPolicy | None:
     """Apply the policy where it is not as it should be; None where that fails."""
     try:
-        wanted = policy_of(given, layout.placement, layout.grounds)
+        wanted = policy_of(settings, layout.placement, layout.grounds)
         missing = not nftables.is_applied(wanted)
         if missing or wanted != applied:
             nftables.apply(wanted)
@@ -122,26 +122,28 @@ def repair(
     return wanted
 
 
-def _hindrance(given: Settings, placement: Placement) -> str:
+def _hindrance(settings: Settings, placement: Placement) -> str:
     if placement.first_uid is None:
-        return egress.unavailable_because(given) or "nodes have no users of their own"
-    if given.nodes_fence == "off":
-        return egress.unavailable_because(given)
+        return (
+            egress.unavailable_because(settings) or "nodes have no users of their own"
+        )
+    if settings.nodes_fence == "off":
+        return egress.unavailable_because(settings)
     return nftables.unavailable_reason()
 
 
 def _block(
-    given: Settings, placement: Placement, known: nftables.Policies
+    settings: Settings, placement: Placement, known: nftables.Policies
 ) -> Placement:
     """Choose the user ids: as set, else as before, else the first free."""
-    if given.nodes_first_uid:
+    if settings.nodes_first_uid:
         return placement
-    ours = table_of(given.home_path)
+    ours = table_of(settings.home_path)
     taken = [held.users for table, held in known.items() if table != ours]
     step = max(_BLOCK, placement.network.num_addresses)
     start = -(-(placement.first_uid or 0) // step) * step
     candidates = [start + number * step for number in range(_MOST_BLOCKS)]
-    before = _kept(given.home_path)
+    before = _kept(settings.home_path)
     if before is not None and before % placement.network.num_addresses == 0:
         candidates.insert(0, before)
     for first in candidates:

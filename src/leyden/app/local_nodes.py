@@ -25,33 +25,37 @@ from leyden.settings import Settings
 
 
 def runtime(
-    given: Settings,
+    settings: Settings,
     grounds: Mapping[Network, Ground],
     binary: Binary,
     authority: Authority,
 ) -> tuple[Runtime, Homes, Side]:
     """Return the runtime, the homes and the side of nodes on this machine."""
-    root = layout.root(given.home_path)
-    placement = local_egress.enforce(given, placement_of(given, root), grounds)
+    root = layout.root(settings.home_path)
+    placement = local_egress.enforce(settings, placement_of(settings, root), grounds)
     if placement.first_uid is not None:
-        binary = shared_copies(binary, given.home_path / "programs")
+        binary = shared_copies(binary, settings.home_path / "programs")
     places = Layout(root=root, placement=placement, grounds=grounds)
     local = LocalRuntime(
         places,
         binary=binary,
         trusts=trusting(authority),
-        cors_origins=gateways.origins(given),
-        logs=Logs(files=given.node_log_files, file_mb=given.node_log_file_mb),
-        grace_s=given.node_stop_grace_s,
-        cgroups=cgroups_of(given),
-        egress=local_egress.LocalEgress(given, places),
+        cors_origins=gateways.origins(settings),
+        logs=Logs(files=settings.node_log_files, file_mb=settings.node_log_file_mb),
+        grace_s=settings.node_stop_grace_s,
+        cgroups=cgroups_of(settings),
+        egress=local_egress.LocalEgress(settings, places),
     )
-    return local, LocalHomes(places), LocalSide(places, grace_s=given.node_stop_grace_s)
+    return (
+        local,
+        LocalHomes(places),
+        LocalSide(places, grace_s=settings.node_stop_grace_s),
+    )
 
 
-def grounds(given: Settings) -> Mapping[Network, Ground]:
+def grounds(settings: Settings) -> Mapping[Network, Ground]:
     """Return the configured chains; none if no nodes are run."""
-    return dict(_grounds(given))
+    return dict(_grounds(settings))
 
 
 def trusting(authority: Authority) -> ssl.SSLContext:
@@ -63,13 +67,13 @@ def trusting(authority: Authority) -> ssl.SSLContext:
         raise
 
 
-def _grounds(given: Settings) -> Iterator[tuple[Network, Ground]]:
-    if given.testnet_chain:
-        chain = Chain(given.testnet_chain)
-        backend = _backend(given, "testnet", given.testnet_backend)
+def _grounds(settings: Settings) -> Iterator[tuple[Network, Ground]]:
+    if settings.testnet_chain:
+        chain = Chain(settings.testnet_chain)
+        backend = _backend(settings, "testnet", settings.testnet_backend)
         yield Network.TESTNET, _ground(chain, backend)
-    if given.mainnet_backend:
-        backend = _backend(given, "mainnet", given.mainnet_backend)
+    if settings.mainnet_backend:
+        backend = _backend(settings, "mainnet", settings.mainnet_backend)
         yield Network.MAINNET, _ground(Chain.MAINNET, backend)
 
 
@@ -78,9 +82,9 @@ def _ground(chain: Chain, backend: Backend) -> Ground:
     return Ground(chain=chain, backend=backend)
 
 
-def _backend(given: Settings, network: str, kind: str) -> Backend:
+def _backend(settings: Settings, network: str, kind: str) -> Backend:
     def setting(name: str) -> str:
-        return str(getattr(given, f"{network}_{name}", ""))
+        return str(getattr(settings, f"{network}_{name}", ""))
 
     if kind == "neutrino":
         return Neutrino(only_peers=words(setting("peers")), fee_url=setting("fee_url"))

@@ -19,17 +19,17 @@ async def begin(
     platform: Platform, node_id: str, to: RuntimeName, *, actor: str
 ) -> Relocation:
     """Begin to move a node; raise if the target cannot take it."""
-    given = platform.settings
-    if given.runtime != "both":
+    settings = platform.settings
+    if settings.runtime != "both":
         raise SetupError(
             'runtime: must be "both" for a move, in the settings of the platform that '
-            f'runs as well; it is "{given.runtime}"'
+            f'runs as well; it is "{settings.runtime}"'
         )
-    clusters.check(given)
+    clusters.check(settings)
     node = await platform.database.reader.nodes.find(node_id)
     if node is None:
         raise NotFound(f"there is no node {node_id}")
-    if to is RuntimeName.KUBERNETES and node.version not in clusters.images(given):
+    if to is RuntimeName.KUBERNETES and node.version not in clusters.images(settings):
         raise NotAllowed(
             f"kubernetes_images: names no image of lnd {node.version}, which node "
             f"{node_id} runs"
@@ -41,14 +41,14 @@ async def begin(
 
 
 async def _check_room(platform: Platform, node: Node, to: RuntimeName) -> None:
-    given = platform.settings
+    settings = platform.settings
     if to is RuntimeName.KUBERNETES:
-        needed = copies.size(layout.folder(layout.root(given.home_path), node))
-        room, where = clusters.disks(given)[node.type] * _GIB, "its volume"
+        needed = copies.size(layout.folder(layout.root(settings.home_path), node))
+        room, where = clusters.disks(settings)[node.type] * _GIB, "its volume"
     else:
         report = await platform.database.reader.node_reports.find(node.id)
         needed = report.disk if report is not None else 0
-        where = str(given.home_path)
+        where = str(settings.home_path)
         room = shutil.disk_usage(where).free
     if needed * _SPARE > room:
         raise NotAllowed(

@@ -25,44 +25,46 @@ _MOST_PORT: Final = 65_535
 Grounds = Mapping[domain.Network, Ground]
 
 
-def policy_of(given: Settings, placement: Placement, grounds: Grounds) -> EgressPolicy:
+def policy_of(
+    settings: Settings, placement: Placement, grounds: Grounds
+) -> EgressPolicy:
     """Return the configured egress policy."""
     openings = {
-        *_openings(given),
+        *_openings(settings),
         *_to_backends(grounds),
         *_to_resolvers(),
-        *_to_peers(given),
+        *_to_peers(settings),
     }
     return EgressPolicy(
-        home=given.home_path,
+        home=settings.home_path,
         placement=placement,
         openings=tuple(sorted(openings, key=str)),
-        closed=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
-        locked=tuple(_locked(given)),
-        arrivals=peer_addresses.arrivals(given),
+        closed=tuple(networks("nodes_may_not_reach", settings.nodes_may_not_reach)),
+        locked=tuple(_locked(settings)),
+        arrivals=peer_addresses.arrivals(settings),
     )
 
 
-def signers(given: Settings) -> Reach:
+def signers(settings: Settings) -> Reach:
     """Return the addresses allowed as a node's remote signer.
 
     Internal networks that webhooks may be sent to are allowed as well.
     """
-    openings = list(_openings(given))
+    openings = list(_openings(settings))
     return Reach(
         exceptions=(
             *(each.network for each in openings if each.port is None),
-            *reach(given).exceptions,
+            *reach(settings).exceptions,
         ),
         openings=tuple(
             (each.network, each.port) for each in openings if each.port is not None
         ),
-        forbidden=tuple(networks("nodes_may_not_reach", given.nodes_may_not_reach)),
+        forbidden=tuple(networks("nodes_may_not_reach", settings.nodes_may_not_reach)),
     )
 
 
-def _openings(given: Settings) -> Iterator[Opening]:
-    for word in words(given.nodes_may_reach):
+def _openings(settings: Settings) -> Iterator[Opening]:
+    for word in words(settings.nodes_may_reach):
         match = _OPENING.fullmatch(word)
         where, port = (match[1] or match[2], int(match[3])) if match else (word, None)
         if port is not None and not 1 <= port <= _MOST_PORT:
@@ -84,10 +86,10 @@ def _to_backends(grounds: Grounds) -> Iterator[Opening]:
                 yield Opening(network, port)
 
 
-def _to_peers(given: Settings) -> Iterator[Opening]:
+def _to_peers(settings: Settings) -> Iterator[Opening]:
     """Allow other nodes of the installation: through the gateway, as strangers."""
-    for network in hosts.resolved(peer_addresses.host(given)):
-        for first, last in peer_addresses.ports(given).ranges:
+    for network in hosts.resolved(peer_addresses.host(settings)):
+        for first, last in peer_addresses.ports(settings).ranges:
             yield Opening(network, first, last_port=last)
 
 
@@ -105,15 +107,15 @@ def _to_resolvers() -> Iterator[Opening]:
                         yield Opening(network, _DNS, protocol)
 
 
-def _locked(given: Settings) -> Iterator[Opening]:
+def _locked(settings: Settings) -> Iterator[Opening]:
     """Yield the platform's own services, which stay closed to nodes.
 
     This matters if they have public addresses. Only their ports are closed:
     the treasury's host may also run a peer that nodes connect to.
     """
-    url = urlsplit(given.database_url)
+    url = urlsplit(settings.database_url)
     database = (url.hostname or "", url.port or _POSTGRES)
-    ours = (given.treasury_host, given.pool_host)
+    ours = (settings.treasury_host, settings.pool_host)
     for host, port in (database, *map(_host_and_port, ours)):
         for network in hosts.resolved(host):
             yield Opening(network, port)

@@ -15,58 +15,58 @@ _PLACE = re.compile(
 _HIGHEST = 65_535
 
 
-def tor_of(given: Settings) -> TorControl | None:
+def tor_of(settings: Settings) -> TorControl | None:
     """Return the configured Tor, if any."""
-    if not given.tor_control:
+    if not settings.tor_control:
         return None
-    match = _PLACE.fullmatch(given.tor_control)
+    match = _PLACE.fullmatch(settings.tor_control)
     if not match or not 0 < int(match["port"] or 1) <= _HIGHEST:
         raise SetupError(
-            f"tor_control: {given.tor_control!r} is not HOST:PORT or unix:/PATH"
+            f"tor_control: {settings.tor_control!r} is not HOST:PORT or unix:/PATH"
         )
-    if given.tor_password and given.tor_cookie_file:
+    if settings.tor_password and settings.tor_cookie_file:
         raise SetupError("tor_password, tor_cookie_file: set one of them")
-    file = Path(given.tor_cookie_file) if given.tor_cookie_file else None
+    file = Path(settings.tor_cookie_file) if settings.tor_cookie_file else None
     return TorControl(
         ControlPort(
-            place=given.tor_control, password=given.tor_password, cookie_file=file
+            place=settings.tor_control, password=settings.tor_password, cookie_file=file
         )
     )
 
 
-def target(given: Settings) -> str:
+def target(settings: Settings) -> str:
     """Return the address at which Tor reaches peer ports; "" without Tor.
 
     An address and no name, which Tor would look up once and for all.
     """
-    if not given.tor_control:
+    if not settings.tor_control:
         return ""
-    if given.runtime != "local":
+    if settings.runtime != "local":
         raise SetupError(
             "tor_control: is for runtime = local; nodes in a cluster have no onion "
             "addresses"
         )
-    if not peer_addresses.ports(given):
+    if not peer_addresses.ports(settings):
         raise SetupError(
             "tor_control: onion addresses lead to peer ports; set peer_ports too"
         )
-    if not given.tor_target and not given.gateway_here:
+    if not settings.tor_target and not settings.gateway_here:
         raise SetupError(
             "tor_target: must be set, since gateway_here is false: the address of a "
             "gateway"
         )
-    if not given.tor_target and given.gateway_balancers:
+    if not settings.tor_target and settings.gateway_balancers:
         raise SetupError(
             "tor_target: must be set, since gateway_balancers is: Tor sends no PROXY "
             "preamble, so it has to go by a balancer"
         )
-    name = "tor_target" if given.tor_target else "gateway_host"
+    name = "tor_target" if settings.tor_target else "gateway_host"
     try:
-        address = ip_address(getattr(given, name).strip("[]"))
+        address = ip_address(getattr(settings, name).strip("[]"))
     except ValueError:
         raise SetupError(
-            f"{name}: {getattr(given, name)!r} is not an IP address; Tor needs one, so "
-            "set tor_target"
+            f"{name}: {getattr(settings, name)!r} is not an IP address; Tor needs one, "
+            "so set tor_target"
         ) from None
     return str(_reachable(address))
 

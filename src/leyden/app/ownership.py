@@ -73,9 +73,9 @@ class Ownership(Struct, eq=False):
         return min(_BEAT_S, max(0.0, (self.counts_until - now).total_seconds()) + _SOON)
 
 
-def has_nodes(given: Settings) -> bool:
+def has_nodes(settings: Settings) -> bool:
     """Return whether the settings ask for nodes."""
-    return bool(given.testnet_chain or given.mainnet_backend)
+    return bool(settings.testnet_chain or settings.mainnet_backend)
 
 
 @asynccontextmanager

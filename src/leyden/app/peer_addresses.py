@@ -16,28 +16,28 @@ from leyden.settings import Settings
 _NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 
 
-def ports(given: Settings) -> PeerPorts:
+def ports(settings: Settings) -> PeerPorts:
     """Return the ports that nodes may get for their peers; none without addresses."""
     try:
-        found = peer_ports.parse(given.peer_ports)
+        found = peer_ports.parse(settings.peer_ports)
     except Malformed as error:
         raise SetupError(f"peer_ports: {error.message}") from None
-    if found and given.runtime == "kubernetes" and not given.peer_host:
+    if found and settings.runtime == "kubernetes" and not settings.peer_host:
         raise SetupError(
             "peer_host: must be set, since peer_ports is and runtime is kubernetes: "
             "name the load balancer of the gateways"
         )
     for name in ("gateway_rest_port", "gateway_grpc_port", "api_port", "acme_port"):
-        if (port := getattr(given, name)) in found:
+        if (port := getattr(settings, name)) in found:
             raise SetupError(f"peer_ports: {port} is {name}")
     return found
 
 
-def host(given: Settings) -> str:
+def host(settings: Settings) -> str:
     """Return the public host that nodes announce; "" where peers reach none."""
-    if not ports(given):
+    if not ports(settings):
         return ""
-    named = (given.peer_host or given.gateway_host).strip("[]")
+    named = (settings.peer_host or settings.gateway_host).strip("[]")
     try:
         address = ip_address(named)
     except ValueError:
@@ -54,42 +54,42 @@ def host(given: Settings) -> str:
     return str(address)
 
 
-def not_limited(given: Settings) -> tuple[str, ...]:
+def not_limited(settings: Settings) -> tuple[str, ...]:
     """Return whose peers the gateway does not limit by source, our nodes first."""
-    every = (*_own(given), *_unlimited(given))
+    every = (*_own(settings), *_unlimited(settings))
     return tuple(dict.fromkeys(str(each) for each in every))
 
 
-def arrivals(given: Settings) -> Arrivals | None:
+def arrivals(settings: Settings) -> Arrivals | None:
     """Return how often connections may begin; None where gateways are elsewhere."""
-    if not given.gateway_here:
+    if not settings.gateway_here:
         return None
     # Everybody comes from a balancer's address: the gateway is told whose it was.
-    balancers = tuple(networks("gateway_balancers", given.gateway_balancers))
-    called = (given.gateway_rest_port, given.gateway_grpc_port)
+    balancers = tuple(networks("gateway_balancers", settings.gateway_balancers))
+    called = (settings.gateway_rest_port, settings.gateway_grpc_port)
     callers = PortLimits(
         name="callers",
         ports=tuple((port, port) for port in called),
-        per_source=given.gateway_arrivals_per_source,
+        per_source=settings.gateway_arrivals_per_source,
         unlimited=balancers,
     )
     peers = PortLimits(
         name="peers",
-        ports=ports(given).ranges,
-        per_source=given.gateway_peer_arrivals_per_source,
-        per_port=given.gateway_peer_arrivals_per_node,
-        unlimited=(*balancers, *_unlimited(given)),
+        ports=ports(settings).ranges,
+        per_source=settings.gateway_peer_arrivals_per_source,
+        per_port=settings.gateway_peer_arrivals_per_node,
+        unlimited=(*balancers, *_unlimited(settings)),
     )
     return Arrivals(
-        callers=callers, peers=peers if peers.ports else None, own=tuple(_own(given))
+        callers=callers, peers=peers if peers.ports else None, own=tuple(_own(settings))
     )
 
 
-def _own(given: Settings) -> list[Network]:
+def _own(settings: Settings) -> list[Network]:
     """Return where our nodes call from: this machine's address that they call."""
     found = [ip_network(each) for each in OWN_ADDRESSES]
-    return list(dict.fromkeys((*found, *hosts.resolved(host(given)))))
+    return list(dict.fromkeys((*found, *hosts.resolved(host(settings)))))
 
 
-def _unlimited(given: Settings) -> list[Network]:
-    return networks("gateway_peers_unlimited", given.gateway_peers_unlimited)
+def _unlimited(settings: Settings) -> list[Network]:
+    return networks("gateway_peers_unlimited", settings.gateway_peers_unlimited)

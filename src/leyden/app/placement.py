@@ -26,9 +26,9 @@ _MOST_SLOTS: Final = 65_000
 log = logging.getLogger(__name__)
 
 
-def placement_of(given: Settings, root: Path) -> Placement:
+def placement_of(settings: Settings, root: Path) -> Placement:
     """Return the placement of nodes: address, share, and a user each if possible."""
-    first_uid = given.nodes_first_uid or None
+    first_uid = settings.nodes_first_uid or None
     if first_uid is None and may_give_users():
         root.mkdir(parents=True, exist_ok=True)
         for folder in (root.parent, root):
@@ -38,47 +38,50 @@ def placement_of(given: Settings, root: Path) -> Placement:
         else:
             log.warning(
                 "nodes share our user: others may not pass through the home folder",
-                extra={"home": str(given.home_path)},
+                extra={"home": str(settings.home_path)},
             )
     return Placement(
-        network=_network(given.nodes_addresses),
-        rest_port=given.node_rest_port,
-        grpc_port=given.node_grpc_port,
-        peer_port=given.node_peer_port,
+        network=_network(settings.nodes_addresses),
+        rest_port=settings.node_rest_port,
+        grpc_port=settings.node_grpc_port,
+        peer_port=settings.node_peer_port,
         first_uid=first_uid,
-        shares=dict(shares(given)),
+        shares=dict(shares(settings)),
     )
 
 
-def shares(given: Settings) -> Iterator[tuple[Type, Share]]:
+def shares(settings: Settings) -> Iterator[tuple[Type, Share]]:
     """Yield the share of each type."""
     asked = {
-        Type.STANDARD: (given.standard_memory_mb, given.standard_weight),
-        Type.PROFESSIONAL: (given.professional_memory_mb, given.professional_weight),
+        Type.STANDARD: (settings.standard_memory_mb, settings.standard_weight),
+        Type.PROFESSIONAL: (
+            settings.professional_memory_mb,
+            settings.professional_weight,
+        ),
     }
     for type_, (memory_mb, weight) in asked.items():
         yield type_, replace(SHARES[type_], memory=memory_mb * MIB, weight=weight)
 
 
-def cgroups_of(given: Settings) -> Cgroups | None:
+def cgroups_of(settings: Settings) -> Cgroups | None:
     """Return the control groups that limit nodes to their shares, if available."""
-    if given.nodes_cgroups == "off":
+    if settings.nodes_cgroups == "off":
         log.warning("nodes are not held to their shares: nodes_cgroups is off")
         return None
-    found = Cgroups(given.home_path)
+    found = Cgroups(settings.home_path)
     try:
         found.prepare()
     except SetupError as error:
-        if given.nodes_cgroups == "required":
+        if settings.nodes_cgroups == "required":
             raise SetupError(f"nodes_cgroups: {error.message}") from None
         log.warning("nodes are not held to their shares", extra={"why": error.message})
         return None
     return found
 
 
-def slots(given: Settings) -> int:
+def slots(settings: Settings) -> int:
     """Return the number of nodes that there are addresses for."""
-    return min(_MOST_SLOTS, _network(given.nodes_addresses).num_addresses - 2)
+    return min(_MOST_SLOTS, _network(settings.nodes_addresses).num_addresses - 2)
 
 
 def _network(text: str) -> ipaddress.IPv4Network:

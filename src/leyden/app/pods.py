@@ -30,27 +30,27 @@ from leyden.settings import Settings
 
 
 @asynccontextmanager
-async def connected(given: Settings) -> AsyncIterator[Api]:
+async def connected(settings: Settings) -> AsyncIterator[Api]:
     """Connect to the cluster for the block, once it is checked."""
-    async with _checked(given) as (api, _):
+    async with _checked(settings) as (api, _):
         yield api
 
 
 @asynccontextmanager
-async def joined(given: Settings) -> AsyncIterator["Joined"]:
+async def joined(settings: Settings) -> AsyncIterator["Joined"]:
     """Join the namespace of nodes for the block, once it is checked."""
-    async with _checked(given) as (api, uid):
+    async with _checked(settings) as (api, uid):
         shown = f"namespace {api.namespace} at {api.server}"
-        here = identity.in_cluster(given.home_path, namespace_uid=uid, shown=shown)
-        yield Joined(api, here, given)
+        here = identity.in_cluster(settings.home_path, namespace_uid=uid, shown=shown)
+        yield Joined(api, here, settings)
 
 
 @asynccontextmanager
-async def _checked(given: Settings) -> AsyncIterator[tuple[Api, str]]:
+async def _checked(settings: Settings) -> AsyncIterator[tuple[Api, str]]:
     """Connect for the block; yield the namespace's uid as well."""
-    async with connect(_access(given)) as api:
+    async with connect(_access(settings)) as api:
         uid = await installation.check(
-            api, storage_class=given.kubernetes_storage_class
+            api, storage_class=settings.kubernetes_storage_class
         )
         yield api, uid
 
@@ -58,15 +58,15 @@ async def _checked(given: Settings) -> AsyncIterator[tuple[Api, str]]:
 class Joined:
     """The namespace of a cluster, over a connection that stays open."""
 
-    def __init__(self, api: Api, here: Here, given: Settings) -> None:
+    def __init__(self, api: Api, here: Here, settings: Settings) -> None:
         self.here = here
         self.tokens = Tokens(api)
         self._api = api
-        self._given = given
+        self._given = settings
 
     def runtime(
         self,
-        given: Settings,
+        settings: Settings,
         grounds: Mapping[Network, Ground],
         authority: Authority,
         reported: Reports,
@@ -74,17 +74,17 @@ class Joined:
         """Return the runtime, the homes and the side of nodes there."""
         template = Template(
             grounds=grounds,
-            images=images(given),
-            storage_class=given.kubernetes_storage_class,
-            sizes=_sizes(given),
-            priority_class=given.kubernetes_priority_class,
-            companion=_companion(given),
-            rest_port=given.node_rest_port,
-            grpc_port=given.node_grpc_port,
-            peer_port=given.node_peer_port,
-            grace_s=given.node_stop_grace_s,
-            cors_origins=gateways.origins(given),
-            logs=Logs(files=given.node_log_files, file_mb=given.node_log_file_mb),
+            images=images(settings),
+            storage_class=settings.kubernetes_storage_class,
+            sizes=_sizes(settings),
+            priority_class=settings.kubernetes_priority_class,
+            companion=_companion(settings),
+            rest_port=settings.node_rest_port,
+            grpc_port=settings.node_grpc_port,
+            peer_port=settings.node_peer_port,
+            grace_s=settings.node_stop_grace_s,
+            cors_origins=gateways.origins(settings),
+            logs=Logs(files=settings.node_log_files, file_mb=settings.node_log_file_mb),
         )
         trusts = local_nodes.trusting(authority)
         runtime = KubernetesRuntime(self._api, template, trusts=trusts)
@@ -99,28 +99,28 @@ class Joined:
             await companion.publish(self._api)
 
 
-def _access(given: Settings) -> Access:
-    namespace = given.kubernetes_namespace
-    if given.kubeconfig:
-        return access.read(Path(given.kubeconfig).expanduser(), namespace)
+def _access(settings: Settings) -> Access:
+    namespace = settings.kubernetes_namespace
+    if settings.kubeconfig:
+        return access.read(Path(settings.kubeconfig).expanduser(), namespace)
     return access.in_pod(os.environ, namespace)
 
 
-def _companion(given: Settings) -> Companion | None:
-    if not given.companion_image:
+def _companion(settings: Settings) -> Companion | None:
+    if not settings.companion_image:
         return None
-    authority = Authority(folder_of(given))
+    authority = Authority(folder_of(settings))
     return Companion(
-        image=given.companion_image,
-        url=given.companion_url,
-        name=companion_listener.name(given),
+        image=settings.companion_image,
+        url=settings.companion_url,
+        name=companion_listener.name(settings),
         anchors_pem=authority.anchors_pem.decode(),
     )
 
 
-def _sizes(given: Settings) -> Mapping[Type, Size]:
-    sizes = disks(given)
+def _sizes(settings: Settings) -> Mapping[Type, Size]:
+    sizes = disks(settings)
     return {
         type_: Size(share=share, disk_gib=sizes[type_])
-        for type_, share in shares(given)
+        for type_, share in shares(settings)
     }

@@ -13,35 +13,35 @@ from leyden.settings import Settings
 
 def market_of(platform: Platform) -> tuple[PoolMarket, PoolAccount]:
     """Return the configured market, and the account that it buys from."""
-    given = platform.settings
-    poold = _poold(given)
-    account = PoolAccount(poold, trader_key=given.pool_account.lower())
+    settings = platform.settings
+    poold = _poold(settings)
+    account = PoolAccount(poold, trader_key=settings.pool_account.lower())
     market = PoolMarket(
         poold,
         account,
         OrderBook(platform.database),
-        batch_fee_sat_per_kw=given.pool_batch_fee_sat_per_kw,
+        batch_fee_sat_per_kw=settings.pool_batch_fee_sat_per_kw,
     )
     return market, account
 
 
-def account_of(given: Settings) -> PoolAccount:
+def account_of(settings: Settings) -> PoolAccount:
     """Return the account alone, for a command."""
-    return PoolAccount(_poold(given), trader_key=given.pool_account.lower())
+    return PoolAccount(_poold(settings), trader_key=settings.pool_account.lower())
 
 
-def _poold(given: Settings) -> Poold:
+def _poold(settings: Settings) -> Poold:
     """Return a client for the configured poold; calls fail if it is not reachable."""
-    host, _, port = given.pool_host.rpartition(":")
+    host, _, port = settings.pool_host.rpartition(":")
     if not host or not port.isdecimal():
         raise SetupError("pool_host: must be HOST:PORT")
     for name in ("pool_certificate", "pool_macaroon"):
-        if not getattr(given, name):
+        if not getattr(settings, name):
             raise SetupError(f"{name}: market is pool, so say where the file is")
     return Poold(
         Access(
-            host=given.pool_host,
-            certificate=Path(given.pool_certificate),
-            macaroon=Path(given.pool_macaroon),
+            host=settings.pool_host,
+            certificate=Path(settings.pool_certificate),
+            macaroon=Path(settings.pool_macaroon),
         )
     )

@@ -90,10 +90,10 @@ async def written_back(folder: Path) -> AsyncIterator[None]:
         await asyncio.gather(syncing, return_exceptions=True)
 
 
-def refuse_occupied(given: Settings) -> None:
+def refuse_occupied(settings: Settings) -> None:
     """Raise SetupError unless home and database are empty."""
-    target = given.home_path
-    if (process := home.holder(given)) is not None:
+    target = settings.home_path
+    if (process := home.holder(settings)) is not None:
         raise SetupError(
             f"{target}: an installation lives here, process {process}; restore into "
             "another LEYDEN_HOME, on the machine that takes over"
@@ -108,22 +108,22 @@ def refuse_occupied(given: Settings) -> None:
             f"{target}: is not empty, and a restore replaces nothing; choose another "
             "LEYDEN_HOME, or move this folder away"
         )
-    if is_sqlite(given.database):
-        if sqlite_path(given.database).exists():
+    if is_sqlite(settings.database):
+        if sqlite_path(settings.database).exists():
             raise SetupError(
-                f"database_url: {sqlite_path(given.database)} exists, and a restore "
+                f"database_url: {sqlite_path(settings.database)} exists, and a restore "
                 "replaces nothing; move it away, or delete it if a restore that was "
                 "killed has left it"
             )
-    elif not postgres.is_empty(given.database):
+    elif not postgres.is_empty(settings.database):
         raise SetupError(
             "database_url: the database is not empty, and a restore replaces nothing. "
             "If one that was killed left it so: `dropdb` and `createdb` it again; else "
             "create another, empty one"
         )
-    if given.secrets_path.exists():
+    if settings.secrets_path.exists():
         raise SetupError(
-            f"secrets_file: {given.secrets_path} exists, and a restore replaces "
+            f"secrets_file: {settings.secrets_path} exists, and a restore replaces "
             "nothing; move it away"
         )
 

@@ -54,12 +54,12 @@ def is_half(home: Path) -> bool:
     return (home / FILE).exists() and new.is_dir() and any(new.iterdir())
 
 
-def refuse_unconfirmed(given: Settings) -> None:
+def refuse_unconfirmed(settings: Settings) -> None:
     """Raise SetupError where a restored home may not run yet."""
-    found = find(given.home_path)
+    found = find(settings.home_path)
     if found is not None and not found.confirmed:
         raise SetupError(
-            f"{given.home_path} was restored from a backup of {found.host}, and stays "
-            "stopped until you say that the old machine cannot run any more: `leyden "
-            "backup restore --old-machine-is-destroyed`"
+            f"{settings.home_path} was restored from a backup of {found.host}, and "
+            "stays stopped until you say that the old machine cannot run any more: "
+            "`leyden backup restore --old-machine-is-destroyed`"
         )

@@ -54,7 +54,7 @@ _FILES: Final = "restored"
 
 
 async def restore(
-    given: Settings,
+    settings: Settings,
     programs: Programs,
     key: RecoveryKey,
     *,
@@ -62,14 +62,16 @@ async def restore(
     wanted: str = "latest",
 ) -> Restored:
     """Restore a backup into this home, which stays stopped; return what to look at."""
-    refuse_occupied(given)
-    beside = folder_beside(given.home_path)
+    refuse_occupied(settings)
+    beside = folder_beside(settings.home_path)
     with alone(beside):
-        return await _restored(given, programs, key, beside, store=store, wanted=wanted)
+        return await _restored(
+            settings, programs, key, beside, store=store, wanted=wanted
+        )
 
 
 async def _restored(
-    given: Settings,
+    settings: Settings,
     programs: Programs,
     key: RecoveryKey,
     beside: Path,
@@ -78,20 +80,20 @@ async def _restored(
     wanted: str,
 ) -> Restored:
     try:
-        place = Store(restic=programs.restic, access=_access(given, key, store))
+        place = Store(restic=programs.restic, access=_access(settings, key, store))
         stored = await place.all_snapshots()
         chosen = place.choose(of_kind(stored, TAG), wanted)
         # Of a name of its own: where we are killed, restic writes on for a while.
         work = Path(tempfile.mkdtemp(prefix="fetched-", dir=beside))
         async with written_back(work):
             fetched = await fetch(place, chosen, work)
-        _refuse_other(fetched, key, given)
+        _refuse_other(fetched, key, settings)
         bundle, ring = await open_keys(fetched, programs, key.identity)
         new = beside / restored.NEW
         new.mkdir(mode=0o700)
-        _put_files(bundle, new, given, store=place.access.place)
-        url = _url(fetched, given, new)
-        await _put_database(fetched, given, url)
+        _put_files(bundle, new, settings, store=place.access.place)
+        url = _url(fetched, settings, new)
+        await _put_database(fetched, settings, url)
         until = fetched.snapshot.made
         if wanted == "latest" and (
             chain := await applying.chain_of(
@@ -113,25 +115,25 @@ async def _restored(
         restored.save(new, found)
         shutil.rmtree(work)
         await asyncio.to_thread(sync_all, new)
-        _move(new, given)
+        _move(new, settings)
     except BaseException:
-        if not is_sqlite(given.database):
-            postgres.empty(given.database)  # it was empty when we began
+        if not is_sqlite(settings.database):
+            postgres.empty(settings.database)  # it was empty when we began
         raise
     return found
 
 
-def _access(given: Settings, key: RecoveryKey, store: str) -> Access:
+def _access(settings: Settings, key: RecoveryKey, store: str) -> Access:
     return Access(
-        place=stores.check_place(store or given.backup_store or key.store),
+        place=stores.check_place(store or settings.backup_store or key.store),
         password=key.password,
-        s3_key_id=given.backup_s3_key_id,
-        s3_secret=given.backup_s3_secret,
-        deadline_s=given.backup_deadline_s,
+        s3_key_id=settings.backup_s3_key_id,
+        s3_secret=settings.backup_s3_secret,
+        deadline_s=settings.backup_deadline_s,
     )
 
 
-def _refuse_other(fetched: Fetched, key: RecoveryKey, given: Settings) -> None:
+def _refuse_other(fetched: Fetched, key: RecoveryKey, settings: Settings) -> None:
     told = fetched.manifest
     if told.installation != key.installation:
         raise SetupError(
@@ -143,7 +145,7 @@ def _refuse_other(fetched: Fetched, key: RecoveryKey, given: Settings) -> None:
             f"the backup has schema {told.schema}, made by Leyden {told.leyden}, which "
             "this version does not know; install that version, or a newer one"
         )
-    if fetched.is_sqlite != is_sqlite(given.database):
+    if fetched.is_sqlite != is_sqlite(settings.database):
         wanted = "SQLite" if fetched.is_sqlite else "PostgreSQL"
         raise SetupError(
             f"database_url: the backup is of {wanted}, and this is another database; "
@@ -151,7 +153,7 @@ def _refuse_other(fetched: Fetched, key: RecoveryKey, given: Settings) -> None:
         )
 
 
-def _put_files(bundle: Bundle, new: Path, given: Settings, *, store: str) -> None:
+def _put_files(bundle: Bundle, new: Path, settings: Settings, *, store: str) -> None:
     """Write the files of the bundle into the new home."""
     values = tomllib.loads(bundle.files[keys.SETTINGS].decode())
     values["backup_store"] = store
@@ -161,7 +163,7 @@ def _put_files(bundle: Bundle, new: Path, given: Settings, *, store: str) -> Non
             _write(new / rest, content)
         elif kind == "files":
             _write(new / _FILES / rest, content)
-            values[rest] = str(given.home_path / _FILES / rest)
+            values[rest] = str(settings.home_path / _FILES / rest)
     _write(new / "leyden.toml", _toml(values))
     _write(new / keys.SECRETS, bundle.files[keys.SECRETS])
 
@@ -177,13 +179,13 @@ def _write(path: Path, content: bytes) -> None:
     write_private(path, content)
 
 
-async def _put_database(fetched: Fetched, given: Settings, url: str) -> None:
+async def _put_database(fetched: Fetched, settings: Settings, url: str) -> None:
     """Restore the database as it was when it was copied."""
     if fetched.is_sqlite:
         fetched.database.rename(sqlite_path(url))
     else:
         await postgres.restore(
-            fetched.database, url, deadline_s=given.backup_deadline_s
+            fetched.database, url, deadline_s=settings.backup_deadline_s
         )
     if wrong := await facts_differ(fetched, url):
         raise SetupError(f"the backup is damaged: {'; '.join(wrong)}")
@@ -207,31 +209,31 @@ async def _prepare(
     )
 
 
-def _url(fetched: Fetched, given: Settings, new: Path) -> str:
-    return f"sqlite:///{new / 'leyden.db'}" if fetched.is_sqlite else given.database
+def _url(fetched: Fetched, settings: Settings, new: Path) -> str:
+    return f"sqlite:///{new / 'leyden.db'}" if fetched.is_sqlite else settings.database
 
 
-def _move(new: Path, given: Settings) -> None:
+def _move(new: Path, settings: Settings) -> None:
     """Put the new home in place: one step, on one file system."""
-    if is_sqlite(given.database):
-        elsewhere = sqlite_path(given.database)
-        if elsewhere.parent != given.home_path:
+    if is_sqlite(settings.database):
+        elsewhere = sqlite_path(settings.database)
+        if elsewhere.parent != settings.home_path:
             elsewhere.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             shutil.move(new / "leyden.db", elsewhere)
             sync(elsewhere)
             sync(elsewhere.parent)
         elif elsewhere.name != "leyden.db":
             (new / "leyden.db").rename(new / elsewhere.name)
-    if given.secrets_path != given.home_path / keys.SECRETS:
-        given.secrets_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        shutil.move(new / keys.SECRETS, given.secrets_path)
-        sync(given.secrets_path)
-        sync(given.secrets_path.parent)
-    if given.home_path.is_mount():
+    if settings.secrets_path != settings.home_path / keys.SECRETS:
+        settings.secrets_path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        shutil.move(new / keys.SECRETS, settings.secrets_path)
+        sync(settings.secrets_path)
+        sync(settings.secrets_path.parent)
+    if settings.home_path.is_mount():
         # What says that the home may not run yet comes first.
         for each in sorted(new.iterdir(), key=lambda one: one.name != restored.FILE):
-            each.rename(given.home_path / each.name)
-        sync(given.home_path)
+            each.rename(settings.home_path / each.name)
+        sync(settings.home_path)
     else:
-        os.rename(new, given.home_path)  # noqa: PTH104  over an empty folder, or none
-        sync(given.home_path.parent)
+        os.rename(new, settings.home_path)  # noqa: PTH104  over an empty folder, or none
+        sync(settings.home_path.parent)

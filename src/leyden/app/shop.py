@@ -41,12 +41,12 @@ _LOOKS = 50  # at tickets; each time the task is put off is a write to disk
 
 def shop_of(platform: Platform) -> Shop | None:
     """Return the configured shop, if any."""
-    given = platform.settings
-    if not given.treasury_host:
+    settings = platform.settings
+    if not settings.treasury_host:
         return None
-    listed = sources_of(given)
-    access = treasury_access(given)
-    seller = seller_access(given)
+    listed = sources_of(settings)
+    access = treasury_access(settings)
+    seller = seller_access(settings)
 
     def preimage(order_id: str, sats: Sats) -> bytes:
         return platform.sealer.digest(f"{order_id} {sats}".encode(), purpose=_PREIMAGE)
@@ -61,97 +61,97 @@ def shop_of(platform: Platform) -> Shop | None:
         market=market,
         account=account,
         seller=LndSeller(seller) if seller else None,
-        messages=LndMessages(seller) if seller and given.lsps1 else None,
-        dialing=dialing_of(given),
+        messages=LndMessages(seller) if seller and settings.lsps1 else None,
+        dialing=dialing_of(settings),
         clock=platform.clock,
         rules=ShopSettings(
             sources=listed,
-            treasury=given.treasury_pubkey.lower(),
-            seller=given.seller_pubkey.lower(),
-            seller_most_per_hour=Sats(given.seller_most_per_hour),
-            seller_most_per_peer=Sats(given.seller_most_per_peer),
-            seller_low=Sats(given.seller_low_sats),
+            treasury=settings.treasury_pubkey.lower(),
+            seller=settings.seller_pubkey.lower(),
+            seller_most_per_hour=Sats(settings.seller_most_per_hour),
+            seller_most_per_peer=Sats(settings.seller_most_per_peer),
+            seller_low=Sats(settings.seller_low_sats),
             fundings=FundingRules(
-                bump_after=given.seller_bump_after_blocks,
-                highest_sat_per_vb=given.seller_bump_sat_per_vb,
+                bump_after=settings.seller_bump_after_blocks,
+                highest_sat_per_vb=settings.seller_bump_sat_per_vb,
             ),
-            lsps1=lsps1_of(given),
+            lsps1=lsps1_of(settings),
             terms=Terms(
-                rate_bps=given.rate_bps,
-                service_fee_base=Sats(given.service_fee_base),
-                service_fee_ppm=given.service_fee_ppm,
-                chain_fee_sat_per_kw=given.pool_batch_fee_sat_per_kw,
-                keeps_unused_fee=given.keep_unused_pool_fee,
-                seller_fee_sat_per_vb=given.seller_fee_sat_per_vb,
-                seller_largest=Sats(given.seller_largest),
+                rate_bps=settings.rate_bps,
+                service_fee_base=Sats(settings.service_fee_base),
+                service_fee_ppm=settings.service_fee_ppm,
+                chain_fee_sat_per_kw=settings.pool_batch_fee_sat_per_kw,
+                keeps_unused_fee=settings.keep_unused_pool_fee,
+                seller_fee_sat_per_vb=settings.seller_fee_sat_per_vb,
+                seller_largest=Sats(settings.seller_largest),
             ),
             upkeep=Upkeep(
-                low=Sats(given.pool_low_sats),
-                renew_before_blocks=given.pool_renew_days * BLOCKS_PER_DAY,
-                lives_blocks=given.pool_lives_days * BLOCKS_PER_DAY,
-                fee_sat_per_kw=given.pool_fee_sat_per_kw,
+                low=Sats(settings.pool_low_sats),
+                renew_before_blocks=settings.pool_renew_days * BLOCKS_PER_DAY,
+                lives_blocks=settings.pool_lives_days * BLOCKS_PER_DAY,
+                fee_sat_per_kw=settings.pool_fee_sat_per_kw,
             ),
             tickets_looks=_LOOKS,
-            quote_holds=timedelta(seconds=given.quote_holds_s),
-            order_lives=timedelta(seconds=given.order_lives_s),
-            quotas=limits(given),
+            quote_holds=timedelta(seconds=settings.quote_holds_s),
+            order_lives=timedelta(seconds=settings.order_lives_s),
+            quotas=limits(settings),
         ),
     )
 
 
-def sources_of(given: Settings) -> tuple[Source, ...]:
+def sources_of(settings: Settings) -> tuple[Source, ...]:
     """Return the configured sources of channels."""
-    if not given.market:
+    if not settings.market:
         raise SetupError("market: treasury_host is set, so say where channels are from")
-    listed = sources.parse(given.market, has_seller=bool(given.seller_host))
-    if given.mainnet_backend and Source.SIMULATED in listed:
+    listed = sources.parse(settings.market, has_seller=bool(settings.seller_host))
+    if settings.mainnet_backend and Source.SIMULATED in listed:
         raise SetupError("market: simulated tickets are not sold beside mainnet nodes")
-    if given.lsps1 and given.seller_host and Source.OWN not in listed:
+    if settings.lsps1 and settings.seller_host and Source.OWN not in listed:
         raise SetupError("market: list own too; lsps1 sells channels from it")
     return listed
 
 
-def treasury_access(given: Settings) -> Access:
+def treasury_access(settings: Settings) -> Access:
     """Return address and credentials of the configured treasury."""
-    host, _, port = given.treasury_host.rpartition(":")
+    host, _, port = settings.treasury_host.rpartition(":")
     if not host or not port.isdecimal():
         raise SetupError("treasury_host: must be HOST:PORT")
     return Access(
         host=host,
         port=int(port),
-        certificate=Path(given.treasury_certificate),
-        macaroon=Path(given.treasury_macaroon),
+        certificate=Path(settings.treasury_certificate),
+        macaroon=Path(settings.treasury_macaroon),
     )
 
 
-def lsps1_of(given: Settings) -> Lsps1Settings | None:
+def lsps1_of(settings: Settings) -> Lsps1Settings | None:
     """Return the settings of LSPS1, if it is enabled."""
-    if not given.lsps1:
+    if not settings.lsps1:
         return None
     for name in ("seller_host", "lsps1_organization"):
-        if not getattr(given, name):
+        if not getattr(settings, name):
             raise SetupError(f"{name}: needed by lsps1; see docs/lsps1.md")
     return Lsps1Settings(
-        organization=given.lsps1_organization,
-        lives=timedelta(seconds=given.lsps1_order_lives_s),
-        orders_per_peer=given.lsps1_orders_per_peer,
-        orders_per_address=given.lsps1_orders_per_address,
-        most_reserved=Sats(given.lsps1_most_reserved),
-        messages_per_minute=given.lsps1_requests_per_minute,
+        organization=settings.lsps1_organization,
+        lives=timedelta(seconds=settings.lsps1_order_lives_s),
+        orders_per_peer=settings.lsps1_orders_per_peer,
+        orders_per_address=settings.lsps1_orders_per_address,
+        most_reserved=Sats(settings.lsps1_most_reserved),
+        messages_per_minute=settings.lsps1_requests_per_minute,
     )
 
 
-def seller_access(given: Settings) -> Access | None:
+def seller_access(settings: Settings) -> Access | None:
     """Return address and credentials of the configured seller, if any."""
-    if not given.seller_host:
+    if not settings.seller_host:
         return None
-    host, _, port = given.seller_host.rpartition(":")
+    host, _, port = settings.seller_host.rpartition(":")
     if not host or not port.isdecimal():
         raise SetupError("seller_host: must be HOST:PORT")
     for name in ("seller_certificate", "seller_macaroon"):
-        if not getattr(given, name):
+        if not getattr(settings, name):
             raise SetupError(f"{name}: seller_host is set, so say where the file is")
-    if given.seller_host == given.treasury_host:
+    if settings.seller_host == settings.treasury_host:
         raise SetupError(
             "seller_host: is the treasury; the seller spends, so it must be an lnd of "
             "its own"
@@ -159,17 +159,17 @@ def seller_access(given: Settings) -> Access | None:
     return Access(
         host=host,
         port=int(port),
-        certificate=Path(given.seller_certificate),
-        macaroon=Path(given.seller_macaroon),
+        certificate=Path(settings.seller_certificate),
+        macaroon=Path(settings.seller_macaroon),
     )
 
 
-def dialing_of(given: Settings) -> Dialing:
+def dialing_of(settings: Settings) -> Dialing:
     """Return the addresses that the seller may connect to: as nodes may."""
     return Dialing(
-        reach=signers(given),
-        peer_host=peer_addresses.host(given),
-        peer_ports=peer_addresses.ports(given),
+        reach=signers(settings),
+        peer_host=peer_addresses.host(settings),
+        peer_ports=peer_addresses.ports(settings),
         look_up=Names().look_up,
     )
 

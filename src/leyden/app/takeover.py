@@ -19,32 +19,32 @@ from leyden.settings import Settings
 from leyden.values import replace
 
 
-async def confirm(given: Settings, *, actor: str) -> Restored:
+async def confirm(settings: Settings, *, actor: str) -> Restored:
     """Take over a restored home: it gets a new identity and the nodes, and may start.
 
     Nodes whose wallet was lost with the old machine start without one.
     """
-    found = restored.find(given.home_path)
+    found = restored.find(settings.home_path)
     if found is None or found.confirmed:
         raise SetupError(
-            f"{given.home_path} is not a restored home that waits: restore one with "
+            f"{settings.home_path} is not a restored home that waits: restore one with "
             "`leyden backup restore --key FILE`"
         )
-    if restored.is_half(given.home_path):
+    if restored.is_half(settings.home_path):
         raise SetupError(
-            f"{given.home_path}: a restore was killed while it moved files to this "
+            f"{settings.home_path}: a restore was killed while it moved files to this "
             "disk; delete everything on it, and restore again"
         )
-    if running := sum(lnds(layout.root(given.home_path)).values()):
+    if running := sum(lnds(layout.root(settings.home_path)).values()):
         raise SetupError(
-            f"{running} lnds of {given.home_path} run on this machine: end them with "
-            "`leyden down --nodes`, as two lnds of one node lose its money"
+            f"{running} lnds of {settings.home_path} run on this machine: end them "
+            "with `leyden down --nodes`, as two lnds of one node lose its money"
         )
-    identity.ensure(given.home_path)
+    identity.ensure(settings.home_path)
     confirmed = replace(found, confirmed=to_iso(utc_now()))
-    async with opened(given) as platform:
+    async with opened(settings) as platform:
         await _adopt(platform, actor)
-    restored.save(given.home_path, confirmed)
+    restored.save(settings.home_path, confirmed)
     return confirmed
 
 

@@ -41,12 +41,12 @@ async def synced(platform: Platform) -> str:
 
 async def fees(platform: Platform) -> str:
     """Check that mainnet's source of fees has an estimate."""
-    given = platform.settings
-    if not given.mainnet_backend:
+    settings = platform.settings
+    if not settings.mainnet_backend:
         return "set mainnet_backend first, see above"
-    backend = local_nodes.grounds(given)[Network.MAINNET].backend
+    backend = local_nodes.grounds(settings)[Network.MAINNET].backend
     if isinstance(backend, Neutrino):
-        return await _fee_url(given.mainnet_fee_url)
+        return await _fee_url(settings.mainnet_fee_url)
     if isinstance(backend, Btcd):
         await _ask(Network.MAINNET, backend, "estimatefee", _TARGET)
         return ""

@@ -23,19 +23,19 @@ _PASSING: Final = stat.S_IXGRP | stat.S_IXOTH  # node users pass through the hom
 
 async def egress_policy(platform: Platform) -> str:
     """Try what nodes may reach: on this machine, and from a pod in the cluster."""
-    given = platform.settings
-    if given.runtime == "kubernetes":
-        return await _open_to_pods(given)
-    if given.nodes_fence == "off":
+    settings = platform.settings
+    if settings.runtime == "kubernetes":
+        return await _open_to_pods(settings)
+    if settings.nodes_fence == "off":
         return 'set nodes_fence = "required"'
-    if why := egress.unavailable_because(given):
+    if why := egress.unavailable_because(settings):
         return f"{why}. {egress.HOW}"
-    return await _open_to_pods(given) if given.runtime == "both" else ""
+    return await _open_to_pods(settings) if settings.runtime == "both" else ""
 
 
-async def _open_to_pods(given: Settings) -> str:
-    async with pods.connected(given) as api:
-        tried = [each async for each in egress_trial.examine(given, api)]
+async def _open_to_pods(settings: Settings) -> str:
+    async with pods.connected(settings) as api:
+        tried = [each async for each in egress_trial.examine(settings, api)]
     return "; ".join(f"not so: {what}: {to_do}" for what, to_do in tried if to_do)
 
 
@@ -48,22 +48,22 @@ async def users(platform: Platform) -> str:
 
 async def shares(platform: Platform) -> str:
     """Try whether the kernel can hold nodes to their shares."""
-    given = platform.settings
-    if given.runtime == "kubernetes":
+    settings = platform.settings
+    if settings.runtime == "kubernetes":
         return ""
-    if given.nodes_cgroups == "off":
+    if settings.nodes_cgroups == "off":
         return 'set nodes_cgroups = "required"'
-    return Cgroups(given.home_path).unavailable_reason()
+    return Cgroups(settings.home_path).unavailable_reason()
 
 
 async def memory(platform: Platform) -> str:
     """Compare the memory that nodes may take with the machine's."""
-    given = platform.settings
-    if given.runtime == "kubernetes":
+    settings = platform.settings
+    if settings.runtime == "kubernetes":
         return ""  # the cluster's scheduler counts
     most = {
-        Type.STANDARD: given.standard_memory_mb,
-        Type.PROFESSIONAL: given.professional_memory_mb,
+        Type.STANDARD: settings.standard_memory_mb,
+        Type.PROFESSIONAL: settings.professional_memory_mb,
     }
     nodes = await platform.database.reader.nodes.all_()
     wanted = sum(most[each.type] for each in nodes if not each.is_gone)
@@ -78,12 +78,12 @@ async def memory(platform: Platform) -> str:
 
 async def programs(platform: Platform) -> str:
     """Check that each lnd is cached, or has an image where nodes are pods."""
-    given = platform.settings
-    if given.runtime != "local":
-        listed = clusters.images(given)
+    settings = platform.settings
+    if settings.runtime != "local":
+        listed = clusters.images(settings)
         if missing := [str(each) for each in OFFERED.versions if each not in listed]:
             return f"add {', '.join(missing)} to kubernetes_images"
-    if given.own_binaries or given.runtime == "kubernetes":
+    if settings.own_binaries or settings.runtime == "kubernetes":
         return ""
     cache = default_cache(os.environ)
     missing = [
@@ -96,11 +96,11 @@ async def programs(platform: Platform) -> str:
 
 async def private(platform: Platform) -> str:
     """Check who may read keys and home."""
-    given = platform.settings
+    settings = platform.settings
     for path, allowed in (
-        (given.home_path, _PASSING if os.geteuid() == 0 else 0),
-        (given.secrets_path, 0),
-        (given.home_path / "authority", 0),
+        (settings.home_path, _PASSING if os.geteuid() == 0 else 0),
+        (settings.secrets_path, 0),
+        (settings.home_path / "authority", 0),
     ):
         mode = stat.S_IMODE(os.stat(path).st_mode)  # noqa: PTH116
         if mode & (stat.S_IRWXG | stat.S_IRWXO) & ~allowed:

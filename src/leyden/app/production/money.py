@@ -95,14 +95,14 @@ async def seller_macaroon(platform: Platform) -> str:
 
 async def listed(platform: Platform) -> str:
     """Check that `market` is set as a list of sources."""
-    given = platform.settings
+    settings = platform.settings
     if platform.shop is None or not sources.is_old(
-        given.market, has_seller=bool(given.seller_host)
+        settings.market, has_seller=bool(settings.seller_host)
     ):
         return ""
     return (
-        f'set market = "{given.market}, own": without own, direct channels will not be '
-        "sold from the next release on"
+        f'set market = "{settings.market}, own": without own, direct channels will not '
+        "be sold from the next release on"
     )
 
 

@@ -18,8 +18,8 @@ _HERE: Final = (".localhost", ".local", ".test", ".invalid")
 
 async def nodes(platform: Platform) -> str:
     """Resolve the name of a nonexistent node, and connect to that address."""
-    given = platform.settings
-    domain = given.nodes_domain
+    settings = platform.settings
+    domain = settings.nodes_domain
     if f".{domain}".endswith(_HERE):
         return (
             f"nodes_domain is {domain}, which nobody else can resolve; set it to a "
@@ -31,7 +31,7 @@ async def nodes(platform: Platform) -> str:
         found = await loop.getaddrinfo(name, None, type=socket.SOCK_STREAM)
     except socket.gaierror:
         return f"{name} does not resolve: add a DNS record *.{domain}"
-    for port in (given.gateway_rest_port, given.gateway_grpc_port):
+    for port in (settings.gateway_rest_port, settings.gateway_grpc_port):
         address = found[0][4][0]
         try:
             _, writer = await asyncio.open_connection(str(address), port)
@@ -43,9 +43,9 @@ async def nodes(platform: Platform) -> str:
 
 async def api(platform: Platform) -> str:
     """Call the API at its public address."""
-    given = platform.settings
+    settings = platform.settings
     origin = next(
-        (each for each in gateways.origins(given) if each.startswith("https://")), ""
+        (each for each in gateways.origins(settings) if each.startswith("https://")), ""
     )
     if not origin:
         return (
@@ -53,8 +53,8 @@ async def api(platform: Platform) -> str:
             "acme_api_name, api_tls_certificate or api_tls"
         )
     trusted = ssl.create_default_context()
-    if given.api_tls:
-        authority = Authority(authorities.folder_of(given))
+    if settings.api_tls:
+        authority = Authority(authorities.folder_of(settings))
         trusted.load_verify_locations(cadata=authority.anchors_pem.decode())
     try:
         async with (

@@ -22,14 +22,14 @@ async def durable(platform: Platform) -> str:
 
 async def store(platform: Platform) -> str:
     """Check where backups go."""
-    given = platform.settings
-    if not given.backup_store:
+    settings = platform.settings
+    if not settings.backup_store:
         return "set backup_store, and run `leyden backup init`"
-    if not places.is_ready(given):
+    if not places.is_ready(settings):
         return "run `leyden backup init`"
-    if _device(given.backup_store) == _device(given.home):
+    if _device(settings.backup_store) == _device(settings.home):
         return (
-            f"{given.backup_store} is on the disk of the home, and both are lost "
+            f"{settings.backup_store} is on the disk of the home, and both are lost "
             "together: choose another one"
         )
     return ""

@@ -65,13 +65,13 @@ class ChannelCopies:
         return True
 
     async def _copy(self, programs: Programs) -> str:
-        given = self._platform.settings
+        settings = self._platform.settings
         content = await self._platform.database.reader.backups.latest_of_all()
         ours = installation_id(self._platform.sealer)
-        with tempfile.TemporaryDirectory(dir=places.folder(given)) as name:
+        with tempfile.TemporaryDirectory(dir=places.folder(settings)) as name:
             folder = Path(name)
             await asyncio.to_thread(_write, folder, content, ours)
-            store = places.store(given, programs)
+            store = places.store(settings, programs)
             added = await store.add(folder, host=socket.gethostname(), kind=CHANNELS)
         return added.id
 

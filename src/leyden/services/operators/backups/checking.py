@@ -33,12 +33,12 @@ async def check(
     With the recovery key the keys in the backup are opened as well.
     """
     async with noted(platform, "check") as found:
-        given = platform.settings
-        store = places.store(given, programs, password=key.password if key else "")
+        settings = platform.settings
+        store = places.store(settings, programs, password=key.password if key else "")
         await store.check()
         await refuse_lost(platform, {each.id for each in await store.snapshots()})
-        with places.working(given) as work:
-            places.check_room(given, work)
+        with places.working(settings) as work:
+            places.check_room(settings, work)
             fetched = await fetch(store, await store.find(), work)
             found.snapshot = fetched.snapshot.id
             told = fetched.manifest
@@ -60,7 +60,7 @@ async def check(
                     identity=key.identity,
                     work=work,
                 )
-            after = await applying.check(store, fetched.snapshot, given)
+            after = await applying.check(store, fetched.snapshot, settings)
         return Checked(
             backup=fetched.snapshot.id[:8],
             made=told.made,

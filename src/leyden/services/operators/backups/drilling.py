@@ -59,12 +59,12 @@ async def drill(
 
     Without the recovery key the running installation's sealing keys are used.
     """
-    given, began = platform.settings, time.monotonic()
+    settings, began = platform.settings, time.monotonic()
     kinds: tuple[Kind, ...] = ("drill", "attended") if key else ("drill",)
     async with noted(platform, *kinds) as found:
-        store = places.store(given, programs, password=key.password if key else "")
-        with places.working(given) as work:
-            places.check_room(given, work)
+        store = places.store(settings, programs, password=key.password if key else "")
+        with places.working(settings) as work:
+            places.check_room(settings, work)
             fetched = await fetch(store, await store.find(), work)
             found.snapshot = fetched.snapshot.id
             ring = await _keyring(platform, programs, fetched, key)
@@ -78,7 +78,7 @@ async def drill(
                 opened = await asyncio.to_thread(_open_all, url, ring)
                 problems += [*opened.shut, *await _broken(url)]
                 problems += await asyncio.to_thread(
-                    _unlike, given.database, url, fetched
+                    _unlike, settings.database, url, fetched
                 )
         found.problems = problems
         return Drilled(
@@ -130,13 +130,13 @@ async def _apply(
 @asynccontextmanager
 async def _restored(platform: Platform, fetched: Fetched) -> AsyncIterator[str]:
     """Yield the URL of the restored copy, which is gone at the end."""
-    given = platform.settings
+    settings = platform.settings
     if fetched.is_sqlite:
         yield f"sqlite:///{fetched.database}"
         return
-    async with postgres.scratch(given.database) as url:
+    async with postgres.scratch(settings.database) as url:
         await postgres.restore(
-            fetched.database, url, deadline_s=given.backup_deadline_s
+            fetched.database, url, deadline_s=settings.backup_deadline_s
         )
         yield url
 

@@ -46,18 +46,18 @@ class Bundle(Struct, frozen=True):
     __repr__ = hiding("files")
 
 
-def gather(given: Settings) -> Bundle:
+def gather(settings: Settings) -> Bundle:
     """Read everything that belongs into the bundle."""
     files = {
-        SECRETS: _content(given.secrets_path),
-        SETTINGS: _toml(given).encode(),
+        SECRETS: _content(settings.secrets_path),
+        SETTINGS: _toml(settings).encode(),
     }
     for name in NAMING_FILES:
-        if path := getattr(given, name):
+        if path := getattr(settings, name):
             files[f"files/{name}"] = _content(Path(path), setting=name)
     for name in IN_HOME:
-        for path in _below(given.home_path / name):
-            files[f"home/{path.relative_to(given.home_path)}"] = _content(path)
+        for path in _below(settings.home_path / name):
+            files[f"home/{path.relative_to(settings.home_path)}"] = _content(path)
     return Bundle(files)
 
 

@@ -57,19 +57,19 @@ async def programs(
     )
 
 
-def folder(given: Settings) -> Path:
+def folder(settings: Settings) -> Path:
     """Return the folder of backups in the home."""
-    return given.home_path / "backup"
+    return settings.home_path / "backup"
 
 
-def is_ready(given: Settings) -> bool:
+def is_ready(settings: Settings) -> bool:
     """Return whether backups are set up in this home."""
-    return bool(given.backup_store) and (folder(given) / "password").exists()
+    return bool(settings.backup_store) and (folder(settings) / "password").exists()
 
 
-def create(given: Settings, recipients: list[str]) -> str:
+def create(settings: Settings, recipients: list[str]) -> str:
     """Create the store's password and keep the recipients; return the password."""
-    place = folder(given)
+    place = folder(settings)
     place.mkdir(mode=0o700, exist_ok=True)
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
     write_private(place / "recipients", "".join(f"{each}\n" for each in recipients))
@@ -77,40 +77,40 @@ def create(given: Settings, recipients: list[str]) -> str:
     return password
 
 
-def forget(given: Settings) -> None:
+def forget(settings: Settings) -> None:
     """Delete what `create` made, where the store could not be created."""
     for name in ("password", "recipients"):
-        (folder(given) / name).unlink(missing_ok=True)
+        (folder(settings) / name).unlink(missing_ok=True)
 
 
-def recipients(given: Settings) -> list[str]:
+def recipients(settings: Settings) -> list[str]:
     """Return who can open the keys in a backup."""
-    return _read(folder(given) / "recipients").split()
+    return _read(folder(settings) / "recipients").split()
 
 
-def store(given: Settings, programs: Programs, *, password: str = "") -> Store:
+def store(settings: Settings, programs: Programs, *, password: str = "") -> Store:
     """Return the store that the settings name."""
-    if not given.backup_store:
+    if not settings.backup_store:
         raise SetupError(
             "backup_store: is not set; set it to a folder on another disk or machine, "
             "or to s3:https://HOST/BUCKET/PATH, then run `leyden backup init`"
         )
-    if bool(given.backup_s3_key_id) != bool(given.backup_s3_secret):
+    if bool(settings.backup_s3_key_id) != bool(settings.backup_s3_secret):
         raise SetupError("backup_s3_key_id, backup_s3_secret: set both or neither")
     access = Access(
-        place=stores.check_place(given.backup_store),
-        password=password or _read(folder(given) / "password").strip(),
-        s3_key_id=given.backup_s3_key_id,
-        s3_secret=given.backup_s3_secret,
-        deadline_s=given.backup_deadline_s,
+        place=stores.check_place(settings.backup_store),
+        password=password or _read(folder(settings) / "password").strip(),
+        s3_key_id=settings.backup_s3_key_id,
+        s3_secret=settings.backup_s3_secret,
+        deadline_s=settings.backup_deadline_s,
     )
     return Store(restic=programs.restic, access=access)
 
 
 @contextlib.contextmanager
-def working(given: Settings) -> Iterator[Path]:
+def working(settings: Settings) -> Iterator[Path]:
     """Yield a private folder for copies; one run, check or drill at a time has it."""
-    place = folder(given)
+    place = folder(settings)
     with processes.locked(place / "lock"):
         for left in place.glob(f"{_WORK}*"):  # by one that was killed
             shutil.rmtree(left, ignore_errors=True)
@@ -118,14 +118,14 @@ def working(given: Settings) -> Iterator[Path]:
             yield Path(found)
 
 
-def check_room(given: Settings, path: Path) -> None:
+def check_room(settings: Settings, path: Path) -> None:
     """Raise SetupError if a folder has no room for a copy of the database.
 
     How large a dump of PostgreSQL will be is not known.
     """
-    if not is_sqlite(given.database):
+    if not is_sqlite(settings.database):
         return
-    needed = int(sqlite_path(given.database).stat().st_size * _ROOM)
+    needed = int(sqlite_path(settings.database).stat().st_size * _ROOM)
     usage = os.statvfs(path)
     free = usage.f_bavail * usage.f_frsize
     if free < needed:

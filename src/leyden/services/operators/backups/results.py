@@ -127,11 +127,11 @@ async def listed(platform: Platform) -> list[Shown]:
     return lines
 
 
-def intervals(given: Settings) -> dict[Kind, timedelta]:
+def intervals(settings: Settings) -> dict[Kind, timedelta]:
     """Return what is made by itself, and how often."""
     return {
-        "run": timedelta(seconds=given.backup_every_s),
-        "drill": timedelta(seconds=given.backup_drill_every_s),
+        "run": timedelta(seconds=settings.backup_every_s),
+        "drill": timedelta(seconds=settings.backup_drill_every_s),
     }
 
 
@@ -160,9 +160,9 @@ async def alarms(platform: Platform, *, now: datetime) -> list[str]:
     return found
 
 
-def _changes(given: Settings, now: datetime) -> list[str]:
+def _changes(settings: Settings, now: datetime) -> list[str]:
     """Return the alarm of changes that are on this machine alone for too long."""
-    found = state.read(given) or Following(chain="")
+    found = state.read(settings) or Following(chain="")
     late = now - datetime.fromtimestamp(max(found.until, found.began), now.tzinfo)
     if late < _LAGS:
         return []

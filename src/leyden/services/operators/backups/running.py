@@ -48,24 +48,26 @@ class Made(Struct, frozen=True, kw_only=True):
 
 async def run(platform: Platform, programs: Programs) -> Made:
     """Make a backup; raise SetupError, leaving the last one as it is, if it fails."""
-    given = platform.settings
+    settings = platform.settings
     async with noted(platform, "run") as found:
-        keep = list(kept(given.backup_keep))
-        store = places.store(given, programs)
-        with places.working(given) as work:
-            places.check_room(given, work)
-            base = _base(given)
+        keep = list(kept(settings.backup_keep))
+        store = places.store(settings, programs)
+        with places.working(settings) as work:
+            places.check_room(settings, work)
+            base = _base(settings)
             copied, bundle = await with_keys(
-                given,
+                settings,
                 lambda: copies.copy(
-                    given.database, work, deadline_s=given.backup_deadline_s
+                    settings.database, work, deadline_s=settings.backup_deadline_s
                 ),
             )
             if base is not None:
-                base = await _followed(given, base, since=platform.clock().timestamp())
+                base = await _followed(
+                    settings, base, since=platform.clock().timestamp()
+                )
             _refuse_other_keys(platform, bundle)
             sealed = await programs.age.encrypt(
-                keys.pack(bundle), places.recipients(given)
+                keys.pack(bundle), places.recipients(settings)
             )
             await asyncio.to_thread((work / keys.NAME).write_bytes, sealed)
             marks = {
@@ -86,12 +88,12 @@ async def run(platform: Platform, programs: Programs) -> Made:
             added = await store.add(work, host=socket.gethostname(), tags=tags)
         found.snapshot = added.id
         if base is not None:
-            state.save_base(given, base)
+            state.save_base(settings, base)
         if keep:
             await store.forget(_OF_CHANNELS, kind=CHANNELS)
             await store.forget([*keep, "--prune"])
-            if state.is_wanted(given):
-                await applying.prune(store, given)
+            if state.is_wanted(settings):
+                await applying.prune(store, settings)
         return Made(
             backup=added.id[:8],
             total_bytes=added.total_bytes,
@@ -101,35 +103,35 @@ async def run(platform: Platform, programs: Programs) -> Made:
 
 
 async def with_keys(
-    given: Settings, copy: Callable[[], Awaitable[Copied]]
+    settings: Settings, copy: Callable[[], Awaitable[Copied]]
 ) -> tuple[Copied, Bundle]:
     """Copy the database and the keys that open it, between two rotations of them."""
     for _ in range(_TRIES):
-        before = keys.gather(given)
+        before = keys.gather(settings)
         copied = await copy()
-        bundle = keys.gather(given)
+        bundle = keys.gather(settings)
         if bundle.files[keys.SECRETS] == before.files[keys.SECRETS]:
             return copied, bundle
     raise SetupError("the sealing keys are being rotated; run this again afterwards")
 
 
-def _base(given: Settings) -> Base | None:
+def _base(settings: Settings) -> Base | None:
     """Return where the copy that follows begins: all that it lacks comes after that."""
-    if not state.is_wanted(given) or (found := state.read(given)) is None:
+    if not state.is_wanted(settings) or (found := state.read(settings)) is None:
         return None
     if not found.chain:
         return None
     return Base(chain=found.chain, number=found.number, through=found.number)
 
 
-async def _followed(given: Settings, base: Base, *, since: float) -> Base | None:
+async def _followed(settings: Settings, base: Base, *, since: float) -> Base | None:
     """Wait until all that a copy has is in the chain; None if the chain has ended.
 
     Pages from before a gap, applied to a copy from after it, would be of two times.
     """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_FOLLOWED_WITHIN_S):
-            while (found := state.read(given)) and found.chain == base.chain:
+            while (found := state.read(settings)) and found.chain == base.chain:
                 if found.seen > since:
                     return replace(base, through=found.number)
                 if since - max(found.seen, found.began) > _FOLLOWED_WITHIN_S:

@@ -40,15 +40,15 @@ async def apply(
     return datetime.fromtimestamp(until, UTC)
 
 
-async def check(store: Store, snapshot: Snapshot, given: Settings) -> int:
+async def check(store: Store, snapshot: Snapshot, settings: Settings) -> int:
     """Read and open each object that a restore would apply; return how many.
 
     Raise SetupError with the one that is damaged or missing.
     """
     if (base := state.base_of(snapshot.tags)) is None:
         return 0
-    known = state.read(given)
-    if (chain := state.read_key(given, chain=base.chain)) is None:
+    known = state.read(settings)
+    if (chain := state.read_key(settings, chain=base.chain)) is None:
         return 0  # another chain has begun since: the next backup is of that one
     found = 0
     async for _ in _contents(objects(store.access), chain, base):
@@ -77,11 +77,11 @@ async def chain_of(
     return found
 
 
-async def prune(store: Store, given: Settings) -> None:
+async def prune(store: Store, settings: Settings) -> None:
     """Delete what came before the last backup but one."""
     kept = [state.base_of(each.tags) for each in (await store.snapshots())[-2:]]
     bases = {base.chain: base.number for base in reversed(kept) if base is not None}
-    growing = state.read(given)
+    growing = state.read(settings)
     place = objects(store.access)
     for name in await place.names(""):
         chain = name.partition("/")[0]

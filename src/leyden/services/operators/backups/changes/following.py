@@ -50,14 +50,14 @@ _AGAIN_S: Final = 30.0
 _LAST_WORDS_S: Final = 5.0
 
 
-async def run(given: Settings, programs: Programs) -> None:
+async def run(settings: Settings, programs: Programs) -> None:
     """Follow the database until standard input ends or somebody interrupts."""
 
     def told(found: Following) -> None:
         with contextlib.suppress(OSError):
             os.write(sys.stdout.fileno(), msgspec.json.encode(found) + b"\n")
 
-    follower = Follower(given, programs, told=told)
+    follower = Follower(settings, programs, told=told)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, follower.stop)
     # It is sent to the platform, too, which still writes, and then ends our input.
@@ -82,7 +82,7 @@ class Follower:
 
     def __init__(
         self,
-        given: Settings,
+        settings: Settings,
         programs: Programs,
         *,
         told: Callable[[Following], None] = lambda _: None,
@@ -90,13 +90,13 @@ class Follower:
         every_s: float = _EVERY_S,
         most_waiting: int = _MOST_WAITING,
     ) -> None:
-        self._given = given
+        self._given = settings
         self._programs = programs
         self._told = told
         self._clock = clock
         self._every_s = every_s
         self._most_waiting = most_waiting
-        self._objects: Objects = objects(places.store(given, programs).access)
+        self._objects: Objects = objects(places.store(settings, programs).access)
         # Its own thread: reading goes on while the store hangs in others.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="changes")
         self._stopping = asyncio.Event()

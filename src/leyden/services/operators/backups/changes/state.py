@@ -53,35 +53,39 @@ class Following(Struct, frozen=True, kw_only=True):
     trouble: str = ""
 
 
-def folder(given: Settings) -> Path:
+def folder(settings: Settings) -> Path:
     """Return the folder of changes in the home."""
-    return places.folder(given) / "changes"
+    return places.folder(settings) / "changes"
 
 
-def is_wanted(given: Settings) -> bool:
+def is_wanted(settings: Settings) -> bool:
     """Return whether this installation sends changes between backups."""
-    return given.backup_changes and is_sqlite(given.database) and places.is_ready(given)
+    return (
+        settings.backup_changes
+        and is_sqlite(settings.database)
+        and places.is_ready(settings)
+    )
 
 
-def read(given: Settings) -> Following | None:
+def read(settings: Settings) -> Following | None:
     """Return how far the changes were followed; None if nothing is known."""
-    return _read(folder(given) / "state.json", Following)
+    return _read(folder(settings) / "state.json", Following)
 
 
-def save(given: Settings, found: Following, *, lasting: bool) -> None:
+def save(settings: Settings, found: Following, *, lasting: bool) -> None:
     """Write how far the changes were followed."""
-    path = folder(given) / "state.json"
+    path = folder(settings) / "state.json"
     write_private(path, msgspec.json.encode(found), lasting=lasting)
 
 
-def read_base(given: Settings) -> Base | None:
+def read_base(settings: Settings) -> Base | None:
     """Return where the last backup began; None if it has no chain."""
-    return _read(folder(given) / "base.json", Base)
+    return _read(folder(settings) / "base.json", Base)
 
 
-def save_base(given: Settings, base: Base) -> None:
+def save_base(settings: Settings, base: Base) -> None:
     """Write where the last backup began."""
-    write_private(folder(given) / "base.json", msgspec.json.encode(base))
+    write_private(folder(settings) / "base.json", msgspec.json.encode(base))
 
 
 def base_of(tags: tuple[str, ...]) -> Base | None:
@@ -94,25 +98,25 @@ def base_of(tags: tuple[str, ...]) -> Base | None:
     return None
 
 
-def read_key(given: Settings, *, chain: str) -> Chain | None:
+def read_key(settings: Settings, *, chain: str) -> Chain | None:
     """Return a chain of this home with its key; None if the key is another's."""
     try:
-        found = Chain((folder(given) / "key").read_bytes())
+        found = Chain((folder(settings) / "key").read_bytes())
     except FileNotFoundError:
         return None
     return found if found.name == chain and len(found.key) == KEY_BYTES else None
 
 
-def save_key(given: Settings, chain: Chain) -> None:
+def save_key(settings: Settings, chain: Chain) -> None:
     """Write the key of a new chain."""
-    write_private(folder(given) / "key", chain.key)
+    write_private(folder(settings) / "key", chain.key)
 
 
-def needs_base(given: Settings) -> bool:
+def needs_base(settings: Settings) -> bool:
     """Return whether the chain that grows has no backup to begin with yet."""
-    if not is_wanted(given) or (found := read(given)) is None or not found.chain:
+    if not is_wanted(settings) or (found := read(settings)) is None or not found.chain:
         return False
-    base = read_base(given)
+    base = read_base(settings)
     return base is None or base.chain != found.chain
 
 
