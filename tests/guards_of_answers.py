@@ -47,9 +47,9 @@ GUARDS = (
     ),
     Guard(
         "a known answer ends with its key",
-        "api/known.py",
-        "return known if known and not known.principal.has_ended(now) else None",
-        "return known",
+        "api/cache.py",
+        "return cached if cached and not cached.principal.has_ended(now) else None",
+        "return cached",
         _KNOWN,
     ),
     Guard(
@@ -62,7 +62,7 @@ GUARDS = (
     Guard(
         "whoever is answered from what is known is counted",
         "api/app.py",
-        "            await self._callers.count(known.principal, now=now)\n",
+        "            await self._callers.count(cached.principal, now=now)\n",
         "",
         _KNOWN,
     ),

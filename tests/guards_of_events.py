@@ -19,8 +19,8 @@ GUARDS = (
     Guard(
         "readers of one organization are told in turn",
         "services/events/tails.py",
-        "for news in list(self.due)[: _TOLD_IN_A_TURN - self.told]:",
-        "for news in list(self.due):",
+        "for listener in list(self.due)[: _MOST_IN_A_TURN - self.woken]:",
+        "for listener in list(self.due):",
         "tests/api/test_events.py",
         "few_at_a_time",
     ),

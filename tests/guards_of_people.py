@@ -398,7 +398,7 @@ GUARDS = (
     Guard(
         "a key is looked up again once the body is read",
         "api/app.py",
-        "            if self._may_have_ended(call, now):",
+        "            if self._may_be_revoked(call, now):",
         "            if False:",
         "tests/api/test_key.py",
     ),

@@ -119,9 +119,9 @@ def queues(
         kept=timedelta(seconds=platform.settings.events_kept_s),
         clock=platform.clock,
     )
-    tell_of_keys = partial(expiring_keys.tell, clock=platform.clock)
+    announce_keys = partial(expiring_keys.announce, clock=platform.clock)
     found = [
-        Queue(kind=expiring_keys.EXPIRING_KEYS, run=tell_of_keys, concurrency=1),
+        Queue(kind=expiring_keys.EXPIRING_KEYS, run=announce_keys, concurrency=1),
         Queue(kind="forget answers", run=forget_answers, concurrency=1),
         Queue(kind=event_log.FORGETTING, run=forget_events, concurrency=1),
     ]

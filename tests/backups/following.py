@@ -15,7 +15,9 @@ from tests.backups.conftest import Kept
 async def following(kept: Kept) -> AsyncIterator[list[Following]]:
     """Follow the home's database for the block; yield what is told."""
     told: list[Following] = []
-    follower = Follower(kept.given, kept.programs, told=told.append, every_s=0.01)
+    follower = Follower(
+        kept.given, kept.programs, on_progress=told.append, every_s=0.01
+    )
     task = asyncio.create_task(follower.follow())
     try:
         yield told

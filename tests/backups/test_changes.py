@@ -322,7 +322,11 @@ async def test_what_is_too_much_for_a_slow_store_ends_the_chain(kept: Kept) -> N
     async with opened(kept.given) as platform:
         told: list[state.Following] = []
         follower = Follower(
-            kept.given, kept.programs, told=told.append, every_s=0.01, most_waiting=0
+            kept.given,
+            kept.programs,
+            on_progress=told.append,
+            every_s=0.01,
+            most_waiting=0,
         )
         task = asyncio.create_task(follower.follow())
         await until(lambda: bool(told and told[-1].chain))

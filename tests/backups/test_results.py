@@ -189,7 +189,7 @@ async def test_what_broke_off_or_failed_is_never_kept_as_good(
 ) -> None:
     platform = platform_of(sqlite_db, sealer)
     with pytest.raises(type(error)):
-        async with results.noted(platform, "run"):
+        async with results.recorded(platform, "run"):
             raise error
     found = await sqlite_db.reader.backup_results.all_()
     assert [(each.ok, each.detail) for each in found] == kept

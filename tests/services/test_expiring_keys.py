@@ -37,7 +37,7 @@ async def look(platform: Platform, *, at: datetime) -> None:
         (claim,) = await tx.tasks.claim(
             EXPIRING_KEYS, now=at, until=at + timedelta(minutes=1), most=1
         )
-    await expiring_keys.tell(Work(platform.database, claim), clock=lambda: at)
+    await expiring_keys.announce(Work(platform.database, claim), clock=lambda: at)
 
 
 async def test_a_key_that_ends_soon_is_told_of_once(

@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from leyden.services.shared import response_cache
-from leyden.services.shared.response_cache import KeptAnswers
+from leyden.services.shared.response_cache import ResponseCache
 from leyden.storage.database import Database
 from tests.storage.test_transactions import an_organization
 
 
 @pytest.fixture
-def kept(sqlite_db: Database) -> KeptAnswers:
-    return KeptAnswers(sqlite_db)
+def kept(sqlite_db: Database) -> ResponseCache:
+    return ResponseCache(sqlite_db)
 
 
 async def commit(db: Database, name: str = "Harbour Light") -> None:
@@ -24,7 +24,7 @@ async def commit(db: Database, name: str = "Harbour Light") -> None:
 
 
 async def test_it_is_kept_until_somebody_commits(
-    kept: KeptAnswers, sqlite_db: Database
+    kept: ResponseCache, sqlite_db: Database
 ) -> None:
     assert kept.find("who") is None
     kept.keep("who", "alice", size=5, edition=sqlite_db.edition())
@@ -35,7 +35,7 @@ async def test_it_is_kept_until_somebody_commits(
 
 
 async def test_what_was_begun_before_a_commit_is_not_kept_after_it(
-    kept: KeptAnswers, sqlite_db: Database
+    kept: ResponseCache, sqlite_db: Database
 ) -> None:
     kept.find("who")
     begun = sqlite_db.edition()
@@ -46,7 +46,7 @@ async def test_what_was_begun_before_a_commit_is_not_kept_after_it(
 
 
 async def test_nor_where_another_process_committed(
-    kept: KeptAnswers, sqlite_db: Database, sqlite_url: str
+    kept: ResponseCache, sqlite_db: Database, sqlite_url: str
 ) -> None:
     kept.find("who")
     begun = sqlite_db.edition()
@@ -59,7 +59,7 @@ async def test_nor_where_another_process_committed(
 
 
 async def test_what_is_kept_takes_no_more_memory_than_it_may(
-    kept: KeptAnswers, sqlite_db: Database
+    kept: ResponseCache, sqlite_db: Database
 ) -> None:
     largest = response_cache.LONGEST
     edition = sqlite_db.edition()
@@ -77,7 +77,7 @@ async def test_what_is_kept_takes_no_more_memory_than_it_may(
 async def test_where_asking_costs_as_much_as_reading_nothing_is_kept(
     db: Database,
 ) -> None:
-    kept = KeptAnswers(db)
+    kept = ResponseCache(db)
     kept.find("who")
     kept.keep("who", "alice", size=5, edition=db.edition())
     assert kept.find("who") == ("alice" if db.edition() is not None else None)

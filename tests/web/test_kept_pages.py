@@ -109,7 +109,7 @@ async def test_who_lost_the_right_sees_it_no_more(
 
 
 def test_a_page_that_is_kept_is_given_rows_and_who_looks_alone() -> None:
-    assert [each.path for each in PAGES if each.of_rows_alone] == [
+    assert [each.path for each in PAGES if each.cacheable] == [
         "/app/{organization_id}/nodes"
     ]
     assert set(Look.__struct_fields__) == {

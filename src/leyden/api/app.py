@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from leyden.api import idempotency, reading, whole
+from leyden.api.cache import ApiCache, CachedResponse
 from leyden.api.callers import Callers
-from leyden.api.known import Known, KnownRequests
 from leyden.api.operations import (
     INTERNAL,
     Look,
@@ -38,7 +38,7 @@ from leyden.services.shared import turns
 from leyden.services.shared.request_body import ClientLeft, Receive
 from leyden.values import Struct
 
-# Someone else moved it first: looking again settles all but the busiest rows.
+# Another request changed the row first: a retry settles all but the busiest rows.
 _TRIES = 5
 _JSON: Headers = [(b"content-type", b"application/json")]
 
@@ -46,7 +46,7 @@ log = logging.getLogger(__name__)
 
 
 class _Call(Struct, frozen=True):
-    """A request that was let in, and what it asks for."""
+    """An authenticated request, and its operation."""
 
     edition: int | None  # of the database, when the key was looked up
     principal: Principal
@@ -63,7 +63,7 @@ class Api:
         self.table = Table(operations)
         self._platform = platform
         self._encode = msgspec.json.Encoder().encode
-        self._known = KnownRequests(platform.database)
+        self._cache = ApiCache(platform.database)
         self._callers = Callers(platform)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -96,46 +96,46 @@ class Api:
             return 204, b"", [(b"allow", _allowed(methods))]
         wants = reading.wants(scope)
         now = self._platform.clock()
-        asked = self._known.asked(scope, wants.key)
-        if asked and (known := self._known.find(asked, now=now)):
-            scope["operation"] = known.operation
-            await self._callers.count(known.principal, now=now)
-            return 200, known.body, _JSON
+        cache_key = self._cache.key_of(scope, wants.key)
+        if cache_key and (cached := self._cache.find(cache_key, now=now)):
+            scope["operation"] = cached.operation
+            await self._callers.count(cached.principal, now=now)
+            return 200, cached.body, _JSON
         edition = self._platform.database.edition()
-        principal = await self._callers.let_in(scope, wants.key, now=now)
+        principal = await self._callers.authenticate(scope, wants.key, now=now)
         operation, parameters = self._route(scope, principal)
         await turns.begin(principal.organization_id)
-        if not operation.of_rows_alone or scope["query_string"]:
+        if not operation.cacheable or scope["query_string"]:
             call = _Call(edition, principal, operation, parameters, wants, now)
-            return await self._done(call, scope, receive)
+            return await self._execute(call, scope, receive)
         records = self._platform.records
         look = Look(principal=principal, path=parameters, records=records)
         body = self._encode(await operation.run(look))
-        if asked:
-            known = Known(principal, operation.name, body)
-            self._known.keep(asked, known, edition=edition)
+        if cache_key:
+            response = CachedResponse(principal, operation.name, body)
+            self._cache.keep(cache_key, response, edition=edition)
         return 200, body, _JSON
 
-    async def _done(
+    async def _execute(
         self, call: _Call, scope: Scope, receive: Receive
     ) -> tuple[int, bytes | Stream, Headers]:
-        """Do what is asked for, and return what came of it."""
+        """Run the operation, and return status, body and headers."""
         operation, principal, now = call.operation, call.principal, call.now
-        given: dict[str, Any] = {}
+        arguments: dict[str, Any] = {}
         raw = b""
         if operation.body is not None:
-            raw, given["body"] = await reading.read(
+            raw, arguments["body"] = await reading.read(
                 receive,
                 operation,
                 call.wants.content_type,
                 owner=principal.organization_id,
             )
-            # Reading may have taken its time, and the key may have ended meanwhile.
+            # Reading may have taken long, and the key may have ended meanwhile.
             now = self._platform.clock()
-            if self._may_have_ended(call, now):
+            if self._may_be_revoked(call, now):
                 principal = await self._callers.confirm(call.wants.key)
         if (query := reading.query(scope, operation)) is not None:
-            given["query"] = query
+            arguments["query"] = query
         request = Request(
             platform=self._platform,
             principal=principal,
@@ -149,16 +149,16 @@ class Api:
             key=idempotency.random_id() if operation.repeatable else idempotency.NO_ID,
         )
         if not operation.repeatable or call.wants.repeated is None:
-            answer = await _run(operation, request, given)
-            if isinstance(answer, Stream):
-                return 200, answer, _JSON
-            return 200, self._encode(answer), _JSON
+            result = await _run(operation, request, arguments)
+            if isinstance(result, Stream):
+                return 200, result, _JSON
+            return 200, self._encode(result), _JSON
 
         async def run() -> idempotency.Answer:
-            return 200, self._encode(await _run(operation, request, given))
+            return 200, self._encode(await _run(operation, request, arguments))
 
-        asked = f"{scope['method']} {scope['path']}"
-        digest = idempotency.digest_request(asked, raw)
+        target = f"{scope['method']} {scope['path']}"
+        digest = idempotency.digest_request(target, raw)
         header = idempotency.check(call.wants.repeated)
         request.key = idempotency.id_for(principal, header, digest)
         status, body = await idempotency.answer_once(
@@ -166,7 +166,7 @@ class Api:
         )
         return status, body, _JSON
 
-    def _may_have_ended(self, call: _Call, now: datetime) -> bool:
+    def _may_be_revoked(self, call: _Call, now: datetime) -> bool:
         is_as_it_was = (
             call.edition is not None
             and call.edition == self._platform.database.edition()
@@ -204,7 +204,7 @@ class Api:
             methods, _ = self.table.find(scope["path"])
             headers = [*_JSON, (b"allow", _allowed(methods))]
         status, message = error.status, error.message
-        if status == 500:  # noqa: PLR2004  ours to mend, not to show
+        if status == 500:  # noqa: PLR2004  for us to fix, not to show
             log.error(
                 "an endpoint failed", extra={"path": scope["path"], "why": message}
             )
@@ -222,13 +222,15 @@ def _check_may(
         raise NotFound
 
 
-async def _run(operation: Operation, request: Request, given: dict[str, Any]) -> object:
+async def _run(
+    operation: Operation, request: Request, arguments: dict[str, Any]
+) -> object:
     for _ in range(_TRIES - 1):
         try:
-            return await operation.run(request, **given)
+            return await operation.run(request, **arguments)
         except Stale:
             continue
-    return await operation.run(request, **given)
+    return await operation.run(request, **arguments)
 
 
 def _allowed(methods: Iterable[str]) -> bytes:

@@ -44,12 +44,12 @@ def convert(value: object, into: type[Body]) -> Body:
     return _converted(value, into, strict=True)
 
 
-def convert_query(given: dict[str, str], into: type[Body]) -> Body:
+def convert_query(query: dict[str, str], into: type[Body]) -> Body:
     """Convert query parameters; "1" is an integer, "1e2" is not."""
     return _converted(
         {
             name: _Fraction() if _FRACTION.fullmatch(text) else text
-            for name, text in given.items()
+            for name, text in query.items()
         },
         into,
         strict=False,

@@ -1,4 +1,4 @@
-"""Who calls: known by a key, and let in as often as the limits allow."""
+"""Authentication and rate limits of callers."""
 
 import time
 from datetime import datetime
@@ -14,7 +14,7 @@ from leyden.services.shared.limits import Failures, Refusals, Requests
 
 
 class Callers:
-    """Looks keys up, and counts the requests and failures of each caller."""
+    """Authenticates callers, and counts their requests and failures."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -23,14 +23,14 @@ class Callers:
         self._refusals = Refusals()
         self._failures = Failures(platform.settings.failures_per_minute)
 
-    async def let_in(
+    async def authenticate(
         self, scope: Scope, key: str | None, *, now: datetime
     ) -> Principal:
-        """Return who asks; refuse who may not, and who asks too often."""
+        """Return the caller's principal; raise Unauthorized, or TooMany."""
         try:
             principal = await api_keys.authenticate(self._platform, key or "", now=now)
         except Unauthorized:
-            # Only now: a good key is good whatever others at its address have tried.
+            # Only now: failures of others at an address must not lock out a valid key.
             address = rate_limited_as(scope)
             self._failures.take(address, hint(key or ""), at_s=time.monotonic())
             raise
@@ -38,7 +38,7 @@ class Callers:
         return principal
 
     async def count(self, principal: Principal, *, now: datetime) -> None:
-        """Count a request; refuse it, after a wait, if there were too many."""
+        """Count a request; raise TooMany, after a wait, over the limits."""
         at_s = time.monotonic()
         try:
             self._requests.take(principal.key_id, principal.organization_id, at_s=at_s)

@@ -1,4 +1,4 @@
-"""What people are told about operations and fields, beside their names and types."""
+"""Descriptions of operations and fields, for people."""
 
 import re
 from collections.abc import Mapping

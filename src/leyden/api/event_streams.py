@@ -38,7 +38,7 @@ class EventStream(Stream):
             yield chunk
 
     async def send(self, send: Send, *, head: bool) -> None:
-        """Send the chunks; whoever leaves gives their place to another."""
+        """Send the chunks; release the place when the client leaves."""
         try:
             await super().send(send, head=head)
         finally:

@@ -32,13 +32,13 @@ class _Reader:
         self._types = parse_types(query.type, among=visible(request.principal.scopes))
 
     async def begin(self, after: str) -> Cursor | None:
-        """Return where to begin; None is with the oldest event."""
+        """Return the cursor to begin after; None for the oldest event."""
         if after == LATEST:
             return await log.end(self._rows, self._own)
         return cursors.parse(self._own, after) if after else None
 
     async def read(self, after: Cursor | None, *, most: int) -> Part:
-        """Return what is there now."""
+        """Return the events that are available now."""
         return await log.read(
             self._rows, self._own, self._types, after=after, most=most
         )
@@ -46,21 +46,21 @@ class _Reader:
     async def wait(
         self, tails: Tails, after: Cursor | None, *, most: int, seconds: float
     ) -> Part:
-        """Return the next events, or none after so many seconds."""
+        """Return the next events, or none if there are none within `seconds`."""
         until_s = time.monotonic() + seconds
         left = asyncio.ensure_future(self._request.left())
         try:
             while True:
-                with tails.listening(self._own) as news:
+                with tails.listening(self._own) as listener:
                     part = await self.read(after, most=most)
                     await self._request.confirm()  # the key may have ended meanwhile
                     rest_s = until_s - time.monotonic()
                     if part.events or part.has_more or rest_s <= 0 or tails.closed:
                         return part
                     after = part.cursor
-                    news.after = after.number
+                    listener.after = after.number
                     await asyncio.wait(
-                        {news.came, left},
+                        {listener.came, left},
                         timeout=rest_s,
                         return_when=asyncio.FIRST_COMPLETED,
                     )

@@ -25,7 +25,7 @@ from leyden.storage.answers import PURPOSE, Saved
 from leyden.storage.stores import Stores
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,255}")
-# Whoever is silent for so long has died, however long its handler may take.
+# A process that has not renewed its claim for this long has died.
 ABANDONED = timedelta(seconds=5)
 _RENEWED_EVERY_S = 1.0
 _Key = tuple[str, bytes]  # of whom, and the key's digest

@@ -108,10 +108,10 @@ def _allowed(path: str) -> bytes:
 
 def _order_id(scope: Scope) -> str:
     try:
-        given = parse_qs(scope["query_string"].decode("ascii"))
+        query = parse_qs(scope["query_string"].decode("ascii"))
     except (UnicodeDecodeError, ValueError):
-        given = {}
-    match given.get("order_id"):
+        query = {}
+    match query.get("order_id"):
         case [str(order_id)]:
             return order_id
     raise lsps1.invalid("order_id", "is required, once")

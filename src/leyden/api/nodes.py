@@ -256,11 +256,11 @@ async def _ask(request: Request, action: Action) -> NodeItem:
     return _item(fleet.rules, Listed.of(node))
 
 
-async def _change(request: Request, given: dict[str, object]) -> Node:
+async def _change(request: Request, settings: dict[str, object]) -> Node:
     return await commands.change_settings(
         fleet_of(request),
         *node_ref(request),
-        given,
+        settings,
         actor=request.principal.actor,
         now=request.now,
     )

@@ -30,7 +30,7 @@ _PARAMETER = re.compile(r"{(\w+)}")
 
 
 class Look(Struct, kw_only=True):
-    """One call that rows alone answer: who asks for what. Such answers are kept."""
+    """A call that is answered from stored rows alone, so that it can be cached."""
 
     principal: Principal
     path: Mapping[str, str]
@@ -38,12 +38,12 @@ class Look(Struct, kw_only=True):
 
 
 class Request(Look, kw_only=True):
-    """Any other call: who asks for what, and when."""
+    """Any other call."""
 
     platform: Platform
     now: datetime
     accept: bytes  # what the caller can read, in its own words
-    last_event: str  # the cursor of a stream that goes on; "" is none
+    last_event: str  # the cursor of a stream that continues; "" for none
     left: Callable[[], Awaitable[None]]  # returns once the caller has left
     confirm: Callable[[], Awaitable[object]]  # raises once the key is not live any more
     key: uuid.UUID
@@ -66,7 +66,7 @@ class Operation(Struct, frozen=True):
     answer: type[Any] = object
     as_sheet: bool = False  # can be had as CSV too
     as_events: bool = False  # can be had as server-sent events too
-    of_rows_alone: bool = False  # its handler is given a Look, and no more
+    cacheable: bool = False  # its handler gets only a Look
     name: str = ""  # for the OpenAPI document: nodes_list
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class Operation(Struct, frozen=True):
         force_setattr(self, "answer", answers[0])
         force_setattr(self, "as_sheet", Sheet in answers)
         force_setattr(self, "as_events", EventStream in answers)
-        force_setattr(self, "of_rows_alone", Look in hints.values())
+        force_setattr(self, "cacheable", Look in hints.values())
         module = self.run.__module__.rpartition(".")[2]
         name = f"{module}_{self.run.__name__.strip('_')}"
         force_setattr(self, "name", name)

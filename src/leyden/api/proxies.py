@@ -41,12 +41,12 @@ class Proxies:
         """
         if not self._is_ours(_address(peer)):
             return peer
-        told = {
+        claimed = {
             self._rightmost(peer, hops)
             for hops in (_listed(headers), _elements(headers))
             if hops
         }
-        return told.pop() if len(told) == 1 else peer
+        return claimed.pop() if len(claimed) == 1 else peer
 
     def _rightmost(self, peer: str, hops: Sequence[str]) -> str:
         """Return the first address, from the right, that is not our proxy."""
@@ -89,17 +89,17 @@ def _joined(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> str:
 
 
 def _listed(headers: Sequence[tuple[bytes, bytes]]) -> list[str]:
-    told = _joined(headers, _LIST)
-    return [each.strip() for each in told.split(",")] if told else []
+    value = _joined(headers, _LIST)
+    return [each.strip() for each in value.split(",")] if value else []
 
 
 def _elements(headers: Sequence[tuple[bytes, bytes]]) -> list[str]:
-    told = _joined(headers, _ELEMENTS)
-    if not told:
+    value = _joined(headers, _ELEMENTS)
+    if not value:
         return []
-    if told.count('"') % 2:  # somebody's quote would swallow what our proxy added
+    if value.count('"') % 2:  # somebody's quote would swallow what our proxy added
         return [_HIDDEN]
-    return [_for(each) for each in _split_unquoted(told, ",")]
+    return [_for(each) for each in _split_unquoted(value, ",")]
 
 
 def _for(element: str) -> str:

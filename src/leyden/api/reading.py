@@ -113,7 +113,7 @@ def query(scope: Scope, operation: Operation) -> Any:
         pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")
     except (UnicodeDecodeError, ValueError):
         raise Malformed("the query is malformed") from None
-    given = dict(pairs)
-    if len(given) != len(pairs):
+    parameters = dict(pairs)
+    if len(parameters) != len(pairs):
         raise Malformed("the query has a duplicate parameter")
-    return bodies.convert_query(given, operation.query)
+    return bodies.convert_query(parameters, operation.query)

@@ -8,7 +8,7 @@ from starlette.datastructures import Headers
 from leyden.domain.sign_in import SignedIn
 from leyden.services.people import sign_in
 from leyden.services.platform import Platform
-from leyden.services.shared.response_cache import KeptAnswers
+from leyden.services.shared.response_cache import ResponseCache
 from leyden.values import Struct
 
 Asked = tuple[str, bytes, bytes]  # path, query, digest of who asks
@@ -26,7 +26,7 @@ class KnownPages:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._answers = KeptAnswers(platform.database)
+        self._answers = ResponseCache(platform.database)
 
     def find(self, scope: Any, *, now: datetime) -> KnownPage | None:
         """Return the page, unless somebody committed or the session ended since."""

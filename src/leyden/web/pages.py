@@ -27,9 +27,9 @@ class Page(Struct, frozen=True):
     needs: Right | Who
     # Its form may come from other programs: its address has a word of its own.
     from_anywhere: bool = False
-    of_rows_alone: bool = False  # its handler is given a Look, and no more
+    cacheable: bool = False  # its handler is given a Look, and no more
 
     def __post_init__(self) -> None:
         is_look = Look in get_type_hints(self.run).values()
         # What is frozen is filled in through the back door, once, here.
-        force_setattr(self, "of_rows_alone", is_look)
+        force_setattr(self, "cacheable", is_look)

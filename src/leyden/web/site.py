@@ -128,7 +128,7 @@ class Site:
             response = self._refusal(visit, LeydenError())
         if visit.somebody is None and not visit.cookies.guest:
             visit.cookies.set_guest(response, visit.guest)
-        if page.of_rows_alone and response.status_code == _FINE and visit.somebody:
+        if page.cacheable and response.status_code == _FINE and visit.somebody:
             known = KnownPage(visit.somebody, bytes(response.body))
             self._known.keep(scope, known, edition=edition)
         await response(scope, receive, send)
@@ -191,7 +191,7 @@ class Site:
             check_may(page, visit)
             if not page.from_anywhere:
                 forms.check_ours(visit.form, headers, token=visit.token)
-        if page.of_rows_alone:
+        if page.cacheable:
             return await cast("Shows", page.run)(visit.look())
         for _ in range(_TRIES - 1):
             try:

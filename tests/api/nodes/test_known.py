@@ -159,7 +159,7 @@ async def test_what_is_kept_is_made_of_rows_alone(
     fleet_harness: FleetHarness,
 ) -> None:
     """Another program, much later, which has kept nothing, answers the same."""
-    kept = {each.path for each in OPERATIONS if each.of_rows_alone}
+    kept = {each.path for each in OPERATIONS if each.cacheable}
     one = f"{NODES}/{{node_id}}"
     deleted = f"{NODES}/deleted"
     assert kept == {NODES, one, deleted}, "what is asked below is not all that is kept"

@@ -1,4 +1,4 @@
-"""The dispatcher: delivers events to receivers, those of nodes and subscriptions alike.
+"""The dispatcher: delivers events to receivers, of nodes and of subscriptions.
 
 1. Look up the next event for the receiver (mail.py).
 2. Send it, with no transaction open, over a connection that lasts for the
@@ -51,11 +51,11 @@ log = logging.getLogger(__name__)
 FORGETTING = "forget webhooks"  # a kind of task
 _FORGET_EVERY = timedelta(hours=1)
 _FORGOTTEN_AT_ONCE = 500
-# After so many events, or so long, a run makes room: the URL may have changed.
+# A run ends after so many events, or so long: the URL may have changed.
 _MOST_EVENTS = 50
 _LONGEST_RUN = timedelta(seconds=10)
-# Runs under way at a time; an organization may have at most half of them. One
-# that has more nodes than that to tell of is looked at again a moment later.
+# Concurrent runs; an organization may have at most half of them, and further runs of
+# it are rescheduled for a moment later.
 AT_ONCE = 2_048
 _PUT_OFF = timedelta(seconds=1)
 
@@ -65,7 +65,7 @@ class DispatcherSettings(Struct, frozen=True, kw_only=True):
 
     retries: tuple[timedelta, ...] = RETRIES
     patience: timedelta = PATIENCE
-    # A secret that was replaced signs beside the new one for so long.
+    # A replaced secret signs beside the new one for this long.
     old_secret_signs: timedelta = timedelta(days=1)
     kept: timedelta = timedelta(days=30)
     allowed: Allowed = USUAL
@@ -235,13 +235,13 @@ def _log_outcome(
     if verdict.state is State.DELIVERED:
         return  # kept with its attempts; a line each would be most of the log
     webhook, why = event.id, answer.error or answer.status
-    told = {**receiver.named, "type": event.type, "webhook": webhook, "why": why}
+    extra = {**receiver.named, "type": event.type, "webhook": webhook, "why": why}
     match verdict.state:
         case State.PENDING:
             again = verdict.due.isoformat(timespec="seconds")
-            log.info("webhook failed", extra={**told, "again": again})
+            log.info("webhook failed", extra={**extra, "again": again})
         case _:
-            log.warning("webhook given up", extra=told)
+            log.warning("webhook given up", extra=extra)
     if verdict.pause is not None:
         log.warning(
             "receiver of webhooks paused",

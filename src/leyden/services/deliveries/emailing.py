@@ -14,11 +14,11 @@ from leyden.values import Struct, field
 
 # Connections to the mail server at a time; an organization gets at most half of them.
 AT_ONCE: Final = 8
-# Who finds no connection free is looked at again after so long.
+# A task that finds no free connection is rescheduled after this long.
 PUT_OFF: Final = timedelta(seconds=1)
 # The server says no for good: an address may be created a moment later, but not ten.
 REFUSALS: Final = 3
-# What was tried so often in vain, for some minutes, is the operator's to look at.
+# After so many failed attempts, some minutes, an alarm is raised.
 FAILING: Final = 4
 _LONGEST_WAIT: Final = timedelta(hours=1)
 

@@ -8,7 +8,7 @@ in the transaction that logs an event.
 3. Move on; or wait, longer each time.
 
 If killed between 2 and 3, the same email is sent once more under the same Message-ID.
-After so many emails in an hour, everything else of that hour comes as one.
+After so many emails in an hour, one more email has all other events of that hour.
 """
 
 import logging
@@ -110,7 +110,7 @@ async def deliver(emailing: Emailing, due: ClaimedTask) -> None:
 
 
 async def _ready(reader: Stores, key: str) -> Ready | None:
-    """Return what is to be sent to whom; None if it is nothing, or nobody."""
+    """Return the next email and its recipient; None if there is none."""
     to = await reader.subscriptions.find(key)
     own = await reader.email_subscriptions.find(key)
     if to is None or own is None or to.stopped or to.pause is not None:
@@ -235,7 +235,7 @@ async def _failed(
     to: Subscription,
     error: EmailAway | EmailRefused,
 ) -> None:
-    """Try again later; who refuses for good gets no more until they choose anew."""
+    """Retry later; after a permanent refusal, stop until the person chooses again."""
     attempts = to.attempts + 1
     now = emailing.clock()
     again = now + retry_after(attempts)

@@ -132,9 +132,9 @@ def _email(emailing: Emailing, waiting: WaitingEmail, letter: Letter) -> Email:
 async def _is_for_somebody(
     emailing: Emailing, due: ClaimedTask, waiting: WaitingEmail, letter: Letter
 ) -> bool:
-    """Return whether there is somebody; a reset gets its link only now.
+    """Return whether the recipient exists; a reset gets its link only now.
 
-    Whoever asked was answered before anybody looked whether the address is known.
+    The request was answered before we looked up whether the address is known.
     """
     if letter.kind != RESET:
         return True

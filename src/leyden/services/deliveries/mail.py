@@ -1,4 +1,4 @@
-"""What the dispatcher delivers: the events of a kind of receivers, and what came of it.
+"""The interface to the events of one kind of receivers, for the dispatcher.
 
 The dispatcher is the same for all: signatures, retries, pauses, limits. A node's
 receiver and a subscription differ in where their events are kept and which is next.
@@ -19,7 +19,7 @@ class Mail(Protocol[A, M]):
     """The events of one kind of receivers."""
 
     async def find(self, stores: Stores, key: str) -> A | None:
-        """Return the receiver; None if there is none any more."""
+        """Return the receiver; None if it does not exist any more."""
         ...
 
     async def next(

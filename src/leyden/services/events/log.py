@@ -23,9 +23,9 @@ FORGETTING: Final = "forget events"  # a kind of task
 _FORGET_EVERY: Final = timedelta(hours=1)
 _FORGOTTEN_AT_ONCE: Final = 500
 _LOGS_AT_ONCE: Final = 50
-# So many events are looked at for those of some types: a third of a millisecond.
+# The most events read at once to find those of some types: a third of a millisecond.
 _WINDOW: Final = 500
-# Then the caller asks again: others have their turn.
+# After so many windows the caller continues with another request.
 _WINDOWS: Final = 20
 encode = msgspec.json.Encoder().encode
 

@@ -19,14 +19,14 @@ from leyden.storage.events import ALL_NEWS, NEWS
 
 _LOOK_EVERY_S: Final = 1.0
 _WAIT_S: Final = 5
-# Who is told reads, in half a millisecond. An organization with a hundred readers would
-# hold up everybody else for 50 ms at each of its events.
-_TOLD_IN_A_TURN: Final = 5
+# A reader that is woken reads, in half a millisecond. An organization with a hundred
+# readers would hold up everybody else for 50 ms at each of its events.
+_MOST_IN_A_TURN: Final = 5
 _TURN_S: Final = 0.025
 
 
 class Listener:
-    """One who waits, and the number of the last event that is known there."""
+    """A waiting reader, and the number of the last event that it has."""
 
     __slots__ = ("after", "came")
 
@@ -34,44 +34,44 @@ class Listener:
         self.came = asyncio.get_running_loop().create_future()
         self.after = 0
 
-    def tell(self) -> None:
+    def wake(self) -> None:
         """End the waiting; a second call has no effect."""
         if not self.came.done():
             self.came.set_result(None)
 
 
 class Turn:
-    """A short time, those of an organization who were told in it, and who is next."""
+    """A short time, the number of readers woken in it, and those that are next."""
 
-    __slots__ = ("due", "told")
+    __slots__ = ("due", "woken")
 
     def __init__(self) -> None:
-        self.told = 0
+        self.woken = 0
         self.due: dict[Listener, None] = {}
 
-    def tell(self) -> None:
-        """Send the event to as many as the turn has left."""
-        for news in list(self.due)[: _TOLD_IN_A_TURN - self.told]:
-            del self.due[news]
-            news.tell()
-            self.told += 1
+    def wake(self) -> None:
+        """Wake as many readers as the turn has left."""
+        for listener in list(self.due)[: _MOST_IN_A_TURN - self.woken]:
+            del self.due[listener]
+            listener.wake()
+            self.woken += 1
 
 
 class Tails:
-    """Those who wait for events in this process."""
+    """The readers that wait for events in this process."""
 
     def __init__(self, database: Database, *, most: int = 20) -> None:
         self._database = database
         self._most = most
         self._waiting: dict[str, set[Listener]] = {}
         self._held: Counter[str] = Counter()
-        self._turns: dict[str, Turn] = {}  # of organizations told of late
+        self._turns: dict[str, Turn] = {}  # of organizations with recent events
         self._looking: asyncio.Task[None] | None = None
         self._closed = False
         database.listen(self._wake)
 
     def __len__(self) -> int:
-        """Return how many wait."""
+        """Return the number of waiting readers."""
         return sum(map(len, self._waiting.values()))
 
     @property
@@ -104,30 +104,30 @@ class Tails:
 
     @contextmanager
     def listening(self, organization_id: str) -> Iterator[Listener]:
-        """Yield a listener, who is told of every commit from now on.
+        """Yield a listener that is woken by every event from now on.
 
-        Begin before you read, and set `after` to what was read.
+        Enter the block before you read, and set `after` to the last event read.
         """
-        news = Listener()
+        listener = Listener()
         if self._closed:
-            news.tell()
+            listener.wake()
         waiting = self._waiting.setdefault(organization_id, set())
-        waiting.add(news)
+        waiting.add(listener)
         if self._looking is None and self._database.is_alone:
             self._looking = asyncio.create_task(self._look(), name="tails")
         try:
-            yield news
+            yield listener
         finally:
-            waiting.discard(news)
+            waiting.discard(listener)
             if not waiting and self._waiting.get(organization_id) is waiting:
                 del self._waiting[organization_id]
 
     async def close(self) -> None:
-        """Wake all who wait, now and later: the platform shuts down."""
+        """Wake all readers, now and later: the platform shuts down."""
         self._closed = True
         for waiting in self._waiting.values():
-            for news in waiting:
-                news.tell()
+            for listener in waiting:
+                listener.wake()
         if self._looking is not None:
             self._looking.cancel()
             await asyncio.gather(self._looking, return_exceptions=True)
@@ -136,26 +136,28 @@ class Tails:
         if not self._waiting:
             return
         if kinds is None or ALL_NEWS in kinds:
-            self._tell(list(self._waiting))
+            self._wake_all(list(self._waiting))
             return
         for kind in kinds:
             if kind.startswith(NEWS):
-                self._tell([kind.removeprefix(NEWS)])
+                self._wake_all([kind.removeprefix(NEWS)])
 
-    def _tell(self, organization_ids: Collection[str]) -> None:
+    def _wake_all(self, organization_ids: Collection[str]) -> None:
         for organization_id in organization_ids:
-            self._tell_in_turn(organization_id, self._waiting.get(organization_id, ()))
+            self._wake_in_turn(organization_id, self._waiting.get(organization_id, ()))
 
-    def _tell_in_turn(self, organization_id: str, told: Iterable[Listener]) -> None:
+    def _wake_in_turn(
+        self, organization_id: str, listeners: Iterable[Listener]
+    ) -> None:
         """Wake a few at once, and the others soon."""
         turn = self._turns.get(organization_id)
         if turn is None:
-            if not (told := dict.fromkeys(told)):
+            if not (listeners := dict.fromkeys(listeners)):
                 return
             turn = self._turns[organization_id] = Turn()
             self._end_later(organization_id)
-        turn.due.update(dict.fromkeys(told))
-        turn.tell()
+        turn.due.update(dict.fromkeys(listeners))
+        turn.wake()
 
     def _end_later(self, organization_id: str) -> None:
         loop = asyncio.get_running_loop()
@@ -166,12 +168,12 @@ class Tails:
         if not turn.due:
             del self._turns[organization_id]
             return
-        turn.told = 0
-        turn.tell()
+        turn.woken = 0
+        turn.wake()
         self._end_later(organization_id)
 
     async def _look(self) -> None:
-        """Look after those who wait, until nobody does."""
+        """Poll for waiting readers, until there are none."""
         edition: int | None = None
         while self._waiting:
             await asyncio.sleep(_LOOK_EVERY_S)
@@ -186,5 +188,5 @@ class Tails:
         ends = await self._database.reader.events.last(tuple(self._waiting))
         for organization_id, end in ends.items():
             waiting = self._waiting.get(organization_id, ())
-            late = [news for news in waiting if news.after < end.number]
-            self._tell_in_turn(organization_id, late)
+            late = [listener for listener in waiting if listener.after < end.number]
+            self._wake_in_turn(organization_id, late)

@@ -63,11 +63,16 @@ def _cost(
             yield f"it is {order.status}, and {undone} sat of its lease were undone"
     if order.status is Status.FILLED:
         team = order.organization_id
-        theirs = {ledger.credit(team), ledger.owed(team), ledger.receivable(team)}
+        customer_accounts = {
+            ledger.credit(team),
+            ledger.owed(team),
+            ledger.receivable(team),
+        }
         back = sum(
             each.entry.sats
             for each in entries
-            if each.entry.what is Reason.RELEASED and each.entry.target in theirs
+            if each.entry.what is Reason.RELEASED
+            and each.entry.target in customer_accounts
         )
         place = ledger.held(order.id)
         held = back + sum(
@@ -119,7 +124,7 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
             status in (TICKETED & ENDED if is_direct else TICKETED) and order.held_htlc
         ),
     }
-    return [problem for problem, there in found.items() if there]
+    return [problem for problem, is_broken in found.items() if is_broken]
 
 
 def _is_walk(order: Order, moves: list[tuple[Status, Status]]) -> bool:

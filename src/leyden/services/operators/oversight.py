@@ -38,7 +38,7 @@ class Overview(Struct, frozen=True, kw_only=True):
 
 
 class Patient(Struct, frozen=True):
-    """A node that needs somebody."""
+    """A node that needs attention."""
 
     node: FailingNode
     why: str  # it could not be started, where that is known

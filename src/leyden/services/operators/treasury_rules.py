@@ -29,9 +29,9 @@ async def broken_by(
         for order in orders
         if (request := order.payment_request)
     }
-    told = await payments.lookup([request for _, request in requests.values()])
+    updates = await payments.lookup([request for _, request in requests.values()])
     outputs = {}
-    for seen in told:
+    for seen in updates:
         if not isinstance(seen, Invoice):
             outputs[seen.outpoint] = seen
             continue
@@ -52,11 +52,11 @@ async def broken_by(
     for order, _ in requests.values():
         for known in await database.reader.outputs.of_order(order.id):
             counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
-            there = outputs.pop(known.outpoint, None)
-            mined = there is not None and there.confirmations > 0
+            output = outputs.pop(known.outpoint, None)
+            mined = output is not None and output.confirmations > 0
             if counts and not mined:
                 yield Broken("I5", f"output {known.outpoint} is booked and not there")
-            if there is not None and there.sats != known.sats:
+            if output is not None and output.sats != known.sats:
                 yield Broken("I5", f"output {known.outpoint} has another sum")
     for outpoint in outputs:
         yield Broken("I5", f"output {outpoint} was never seen")

@@ -120,15 +120,15 @@ async def _coupons(database: Database) -> AsyncIterator[Broken]:
             claimed += coupon.sats
             claimant = coupon.claimed_by or ""
             credit = ledger.credit(claimant)
-            given = 0
+            granted = 0
             for key in ledger.parts(f"coupon:{coupon.id}"):
                 entry = await database.reader.ledger.find(key)
                 if entry and entry.entry.target in {
                     credit,
                     ledger.receivable(claimant),
                 }:
-                    given += entry.entry.sats
-            if given != coupon.sats:
+                    granted += entry.entry.sats
+            if granted != coupon.sats:
                 yield Broken("I7", f"a claimed coupon is not in the books ({credit})")
     if -paid_out.get(ledger.PROMO, 0) != claimed:
         yield Broken(

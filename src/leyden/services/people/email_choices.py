@@ -24,7 +24,7 @@ from leyden.values import Struct, replace
 
 NOT_CONFIRMED: Final = "Confirm your email address first."
 _INSTALLATION: Final = "This installation"
-# What somebody has to do something about, before it is too late.
+# Events after which somebody should act.
 IMPORTANT: Final = frozenset(
     {
         *("node.failed", "node.out_of_order_block", "node.certificate_expiring"),
@@ -38,7 +38,7 @@ IMPORTANT: Final = frozenset(
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """What a person may get emails about of one organization, and what they chose."""
+    """An organization's types of events that a person may choose, and has chosen."""
 
     organization_id: str
     name: str
@@ -169,9 +169,9 @@ async def leave(tx: Stores, user_id: str, organization_id: str) -> None:
         await tx.subscriptions.forget(present)
 
 
-def _briefly(about: str) -> str:
+def _briefly(text: str) -> str:
     """Return what a type is about, without what programs need to know."""
-    return about.partition(";")[0].partition(":")[0].rstrip(".")
+    return text.partition(";")[0].partition(":")[0].rstrip(".")
 
 
 def _offered(who: SignedIn) -> dict[str, tuple[str, frozenset[str]]]:

@@ -13,8 +13,8 @@ _LOOK_EVERY: Final = timedelta(hours=1)
 _AT_ONCE: Final = 100
 
 
-async def tell(due: ClaimedTask, *, clock: Clock) -> None:
-    """Log the end of each key once, also of those that a killed process did not."""
+async def announce(due: ClaimedTask, *, clock: Clock) -> None:
+    """Log each key that ends soon once, also those that a killed process missed."""
     now = clock()
     async with due.transaction() as tx:
         keys = await tx.keys.expiring(now=now, within=NOTICE, most=_AT_ONCE)

@@ -1,4 +1,4 @@
-"""Whether emails are sent, and telling people what was done to their account."""
+"""Emails that notify people of changes to their account."""
 
 from datetime import datetime
 

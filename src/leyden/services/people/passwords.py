@@ -14,8 +14,8 @@ from leyden.errors import Away, Malformed
 
 _SHORTEST = 10
 _LONGEST = 1_000
-# Each takes 64 MiB and most of a processor; whoever comes third waits, for a few
-# seconds at most: more than that is a flood, and those in it are asked to come back.
+# Each takes 64 MiB and most of a processor. Others wait, for a few seconds at most: a
+# longer queue is a flood, and its requests are refused.
 _SLOWLY = ThreadPoolExecutor(2, thread_name_prefix="password")
 MOST = 20
 _PLACES = BoundedSemaphore(MOST)

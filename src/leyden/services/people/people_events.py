@@ -1,4 +1,4 @@
-"""What keys and members tell their organization: events for its log."""
+"""Events of keys and members, for the event log of their organization."""
 
 from leyden.domain.accounts import ApiKey, Role
 from leyden.domain.events import Event

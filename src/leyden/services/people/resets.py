@@ -3,8 +3,8 @@
 The link works once, for an hour, in the browser in which it was asked for, and until
 the password is changed. It ends all sessions, and leaves the second factor as it is.
 
-Whoever asks is answered before anybody looks whether the address is known: the answer,
-and the time it takes, are the same.
+The request is answered before we look up whether the address is known: the answer, and
+its duration, are the same.
 """
 
 import hmac

@@ -114,8 +114,8 @@ async def begin(
         )
         if not _browser_key(platform, person.email, known):
             for each in await tx.people.belongs_to(person.id):
-                told = people_events.of_new_device(each.organization.id, session)
-                tx.events.add(told, at=now)
+                event = people_events.of_new_device(each.organization.id, session)
+                tx.events.add(event, at=now)
     return session, cookie
 
 

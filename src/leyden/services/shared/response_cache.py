@@ -1,10 +1,10 @@
-"""Answers kept for as long as nothing is committed: the one cache there is.
+"""The cache of responses, valid until the next commit.
 
-Clients ask the same again and again. An answer that was made of rows alone (`Records`)
-follows from what was asked, by whom, and the database, whose edition every commit by
-anybody makes another one. So it is kept under these, and there is nothing to
-invalidate. PostgreSQL has no edition that would be cheaper than asking, and nothing is
-kept there.
+Clients repeat the same requests. A response that is computed from rows alone
+(`Records`) depends on the request, the caller, and the database, whose edition changes
+with every commit of any process. So these are the cache key, and nothing has to be
+invalidated. On PostgreSQL reading the edition would cost as much as the request, so
+nothing is cached.
 """
 
 import hashlib
@@ -16,11 +16,11 @@ from leyden.storage.database import Database
 
 MOST_BYTES = 16 * 1024 * 1024
 LONGEST = 256 * 1024
-_BESIDE = 1024  # what each takes beside its bytes, about
+_BESIDE = 1024  # the overhead of each, about
 
 
-class KeptAnswers:
-    """The answers of the present edition."""
+class ResponseCache:
+    """The cached responses of the current edition."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -30,13 +30,13 @@ class KeptAnswers:
         self._hash = hashlib.blake2b(key=secrets.token_bytes(32), digest_size=32)
 
     def digest(self, word: str) -> bytes:
-        """Return what stands for a key or a cookie: none is kept in the clear."""
+        """Return a digest of a key or a cookie, which are not stored in plaintext."""
         digest = self._hash.copy()
         digest.update(word.encode("latin-1"))
         return digest.digest()
 
     def find(self, asked: Hashable) -> Any:
-        """Return what was kept under this, unless somebody has committed since."""
+        """Return the cached response, unless there was a commit since."""
         if (edition := self._database.edition()) != self._edition:
             self._forget()
             self._edition = edition

@@ -1,14 +1,14 @@
-"""Whoever acts still may: looked up again in the transaction that acts.
+"""Authorization, checked again in the transaction that acts.
 
-A request reads who asks before it waits: for its body, for a slow password, for a lock.
-What they were allowed to do then may have been taken away meanwhile, and whoever took
-it away was told that it is done. So the last look is under the lock that takes it away.
+A request authenticates before it waits: for its body, for a slow password, for a lock.
+The right may have been revoked meanwhile, and the revocation was confirmed. So the last
+check is under the lock that a revocation takes.
 
 Only people lose rights in this way: an operator at the machine itself may do what an
 owner may, and a key is looked up again with its request.
 
-Whoever lost one is recognised anew, and then told what anybody is told who asks without
-it: no page is shown to them because a form of it was refused.
+A person who lost a right is authenticated again, and gets the usual answer for the lack
+of it: a refused form does not show its page.
 """
 
 from typing import Final
@@ -23,9 +23,9 @@ _PERSON: Final = "user:"
 
 
 async def check(tx: Stores, actor: str, organization_id: str, right: Right) -> Role:
-    """Lock the organization, and return what the actor is there now.
+    """Lock the organization, and return the actor's current role.
 
-    RightsChanged when they are not in it any more, or lack the right.
+    Raise RightsChanged if the actor is not a member any more, or lacks the right.
     """
     await tx.accounts.lock(organization_id)
     if not actor.startswith(_PERSON):

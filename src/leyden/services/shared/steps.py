@@ -13,7 +13,7 @@ class ClaimedTask(Protocol):
     """A claimed task; its transactions fail once another process claims it."""
 
     settled: bool
-    """Whether it was ended, or put off, by whoever did it."""
+    """Whether the task was completed or rescheduled."""
 
     @property
     def claim(self) -> Claim:

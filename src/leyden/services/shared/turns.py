@@ -1,7 +1,7 @@
-"""Turns of organizations on the event loop: of each, one goes on in a pass of the loop.
+"""Turns of organizations on the event loop: one request of each in a pass of the loop.
 
-Most requests are answered in one go. Were all of an organization's fifty connections
-answered in a row, somebody else's request would wait for fifty answers.
+Most requests are answered without waiting. If all fifty connections of an organization
+were answered in a row, another's request would wait for fifty answers.
 """
 
 import asyncio
@@ -13,14 +13,14 @@ from leyden.storage.owners import OWNER
 
 
 class Turns:
-    """Whose request goes on next, on one event loop."""
+    """The queue of requests on one event loop, by organization."""
 
     def __init__(self) -> None:
         self._begun: set[str] = set()  # in this pass of the loop
         self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
 
     async def take(self, organization_id: str) -> None:
-        """Wait until nothing else of the organization goes on in this pass."""
+        """Wait for a pass in which no other request of the organization runs."""
         if organization_id not in self._begun:
             self._begin(organization_id)
             return

@@ -21,7 +21,7 @@ from leyden.backups.store import CHANNELS, Snapshot, Store
 from leyden.services.operators.backups import places
 from leyden.services.operators.backups.installation import installation_id
 from leyden.services.operators.backups.places import Programs
-from leyden.services.operators.backups.results import noted
+from leyden.services.operators.backups.results import recorded
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import open_database
@@ -58,7 +58,7 @@ class ChannelCopies:
             _LAG.set(0)
             return False
         _LAG.set((self._platform.clock() - newest[1]).total_seconds())
-        async with noted(self._platform, "channels") as found:
+        async with recorded(self._platform, "channels") as found:
             found.snapshot = await self._copy(programs)
         self._copied = newest[0]
         _LAG.set(0)

@@ -7,7 +7,7 @@ from leyden.services.operators.backups.changes import applying
 from leyden.services.operators.backups.fetching import facts_differ, fetch, open_keys
 from leyden.services.operators.backups.installation import installation_id
 from leyden.services.operators.backups.places import Programs
-from leyden.services.operators.backups.results import noted
+from leyden.services.operators.backups.results import recorded
 from leyden.services.platform import Platform
 from leyden.values import Struct
 
@@ -32,7 +32,7 @@ async def check(
 
     With the recovery key the keys in the backup are opened as well.
     """
-    async with noted(platform, "check") as found:
+    async with recorded(platform, "check") as found:
         settings = platform.settings
         store = places.store(settings, programs, password=key.password if key else "")
         await store.check()

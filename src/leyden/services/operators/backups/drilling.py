@@ -29,7 +29,7 @@ from leyden.services.operators.backups.fetching import (
 )
 from leyden.services.operators.backups.installation import installation_id
 from leyden.services.operators.backups.places import Programs
-from leyden.services.operators.backups.results import Kind, noted
+from leyden.services.operators.backups.results import Kind, recorded
 from leyden.services.operators.backups.sealed_values import Opened, open_all
 from leyden.services.operators.verify import verify
 from leyden.services.platform import Platform
@@ -61,7 +61,7 @@ async def drill(
     """
     settings, began = platform.settings, time.monotonic()
     kinds: tuple[Kind, ...] = ("drill", "attended") if key else ("drill",)
-    async with noted(platform, *kinds) as found:
+    async with recorded(platform, *kinds) as found:
         store = places.store(settings, programs, password=key.password if key else "")
         with places.working(settings) as work:
             places.check_room(settings, work)

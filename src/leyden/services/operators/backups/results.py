@@ -48,31 +48,31 @@ _TOOK: Final = Gauge(
 )
 
 
-class Noted(Struct):
-    """What is noted of a run while it is under way."""
+class RunResult(Struct):
+    """The result of a run so far."""
 
     snapshot: str = ""
     problems: Sequence[str] = ()
 
 
 @asynccontextmanager
-async def noted(platform: Platform, *kinds: Kind) -> AsyncIterator[Noted]:
-    """Keep in the database what the block comes to, its error included.
+async def recorded(platform: Platform, *kinds: Kind) -> AsyncIterator[RunResult]:
+    """Store the result of the block in the database, including its error.
 
-    Nothing is kept of what is broken off.
+    Nothing is stored if the block is cancelled.
     """
-    began, found = time.monotonic(), Noted()
+    began, result = time.monotonic(), RunResult()
     try:
-        yield found
+        yield result
     except (LeydenError, OSError) as error:
-        found.problems = [str(error)]
-        await _keep(platform, kinds, found, began)
+        result.problems = [str(error)]
+        await _keep(platform, kinds, result, began)
         raise
-    await _keep(platform, kinds, found, began)
+    await _keep(platform, kinds, result, began)
 
 
 async def _keep(
-    platform: Platform, kinds: Sequence[Kind], found: Noted, began: float
+    platform: Platform, kinds: Sequence[Kind], found: RunResult, began: float
 ) -> None:
     took_ms = round((time.monotonic() - began) * 1_000)
     async with platform.database.transaction() as tx:

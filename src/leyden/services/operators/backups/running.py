@@ -24,7 +24,7 @@ from leyden.services.operators.backups.installation import installation_id
 from leyden.services.operators.backups.keys import Bundle
 from leyden.services.operators.backups.manifest import Manifest
 from leyden.services.operators.backups.places import Programs
-from leyden.services.operators.backups.results import noted
+from leyden.services.operators.backups.results import recorded
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.secrets import Sealer, parse_keyring
@@ -49,7 +49,7 @@ class Made(Struct, frozen=True, kw_only=True):
 async def run(platform: Platform, programs: Programs) -> Made:
     """Make a backup; raise SetupError, leaving the last one as it is, if it fails."""
     settings = platform.settings
-    async with noted(platform, "run") as found:
+    async with recorded(platform, "run") as found:
         keep = list(kept(settings.backup_keep))
         store = places.store(settings, programs)
         with places.working(settings) as work:

@@ -37,7 +37,7 @@ class Scheduled:
         self._platform = platform
 
     async def look(self, work: ClaimedTask) -> None:
-        """Make what is due, and show the results at `/metrics`."""
+        """Run what is due, and export the results as metrics."""
         reader = self._platform.database.reader.backup_results
         for kind, every in results.intervals(self._platform.settings).items():
             found = await reader.all_()

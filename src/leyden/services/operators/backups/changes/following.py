@@ -1,17 +1,14 @@
-"""Following the database, in a process of its own.
+"""Following the database's changes, in a process of its own.
 
-1. Create a chain, and put its key into the store. A store that does not answer is
-   waited for here, where nothing is held.
-2. Read every second what was committed, encrypt it, put it into the store, and read it
-   back from there.
-3. What waits for a slow store is kept in memory. Where it becomes too much, the chain
-   ends, and a new one begins once the store answers again.
+1. Create a chain, and store its key. If the store does not answer, wait for it here,
+   where nothing is held.
+2. Every second, read what was committed, encrypt it, store it, and read it back.
+3. Keep what waits for a slow store in memory. If that becomes too much, end the chain,
+   and begin a new one once the store answers again.
+4. At the end, after the platform, checkpoint the database, and note its identity.
 
-4. At the end, after the platform, move all into the database, and note what it is known
-   by.
-
-The chain goes on where the database is as it was left, or the WAL still has what
-follows, as after a kill. Otherwise a new one begins, and with it a new backup.
+The chain continues if the database is as it was left, or if the WAL still has what
+follows, as after a kill. Otherwise a new chain begins, and with it a new backup.
 """
 
 import asyncio
@@ -53,11 +50,11 @@ _LAST_WORDS_S: Final = 5.0
 async def run(settings: Settings, programs: Programs) -> None:
     """Follow the database until standard input ends or somebody interrupts."""
 
-    def told(found: Following) -> None:
+    def write_progress(found: Following) -> None:
         with contextlib.suppress(OSError):
             os.write(sys.stdout.fileno(), msgspec.json.encode(found) + b"\n")
 
-    follower = Follower(settings, programs, told=told)
+    follower = Follower(settings, programs, on_progress=write_progress)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, follower.stop)
     # It is sent to the platform, too, which still writes, and then ends our input.
@@ -85,14 +82,14 @@ class Follower:
         settings: Settings,
         programs: Programs,
         *,
-        told: Callable[[Following], None] = lambda _: None,
+        on_progress: Callable[[Following], None] = lambda _: None,
         clock: Callable[[], float] = time.time,
         every_s: float = _EVERY_S,
         most_waiting: int = _MOST_WAITING,
     ) -> None:
         self._given = settings
         self._programs = programs
-        self._told = told
+        self._told = on_progress
         self._clock = clock
         self._every_s = every_s
         self._most_waiting = most_waiting
@@ -103,7 +100,7 @@ class Follower:
         self._saved = 0.0
 
     async def follow(self) -> None:
-        """Follow the database until `stop`; what was read by then is sent first."""
+        """Follow the database until `stop`; then send what was read."""
         path = state.folder(self._given)
         path.mkdir(mode=0o700, exist_ok=True)
         with processes.locked(path / "lock"):
@@ -123,7 +120,7 @@ class Follower:
         self._stopping.set()
 
     async def _chain(self) -> tuple[Wal | None, Chain | None]:
-        """Go on with the last chain, or begin one; nothing while the store fails."""
+        """Continue the last chain, or begin one; return None while the store fails."""
         try:
             if (chain := state.read_key(self._given, chain=self._state.chain)) and (
                 wal := await self._resumed(chain)
@@ -198,7 +195,7 @@ class Follower:
             self._tell()
 
     async def _read(self, wal: Wal, chain: Chain) -> bool:
-        """Read what was committed; return whether the chain goes on."""
+        """Read what was committed; return whether the chain continues."""
         at = self._clock()
         found = [await self._in_thread(wal.read)]
         places_ = [wal.place]

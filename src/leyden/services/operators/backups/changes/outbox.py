@@ -65,7 +65,7 @@ class Outbox:
                 await self._empty.wait()
 
     async def send_all(self) -> None:
-        """Send what waits, for ever."""
+        """Send waiting objects, until cancelled."""
         pause = _AGAIN_S[0]
         while True:
             if not self._waiting:

@@ -83,18 +83,18 @@ class Changes:
         trouble = ""
         async for line in cast("asyncio.StreamReader", process.stdout):
             with contextlib.suppress(msgspec.MsgspecError):
-                told = msgspec.json.decode(line, type=Following)
-                self._until = told.until
-                if told.trouble not in {"", trouble}:
+                progress = msgspec.json.decode(line, type=Following)
+                self._until = progress.until
+                if progress.trouble not in {"", trouble}:
                     log.warning(
                         "changes do not reach the store",
-                        extra={"why": told.trouble},
+                        extra={"why": progress.trouble},
                     )
-                trouble = told.trouble
+                trouble = progress.trouble
         return await process.wait()
 
     async def _end(self) -> None:
-        """Let the process send what it has, and end."""
+        """Stop the process, after it has sent what it has."""
         if self._process is not None and self._process.returncode is None:
             cast("asyncio.StreamWriter", self._process.stdin).close()
             await _ended(self._process)
