@@ -16,7 +16,7 @@ class Traffic(Struct, frozen=True):
 
 
 class Router(Protocol):
-    """What takes the routes of all nodes."""
+    """The part of a gateway that applies routes."""
 
     async def apply(self, routes: Iterable[Route]) -> None:
         """Replace all routes; applying the same routes again changes nothing.
@@ -32,9 +32,9 @@ class Gateway(Router, Protocol):
     """The single entry point to every node."""
 
     async def start(self) -> None:
-        """Make sure that it runs; nobody is let in until the first `apply`.
+        """Ensure that the gateway runs; it admits nobody until the first `apply`.
 
-        Where it runs already nothing changes: connections and routes stay.
+        If it runs already, nothing changes: connections and routes stay.
         """
         ...
 

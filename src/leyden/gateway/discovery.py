@@ -69,12 +69,12 @@ class DiscoveryGateway:
                 self._changed = asyncio.Event()
 
     def close(self) -> None:
-        """End all waits: gateways ask again, and whoever is there then answers."""
+        """Answer all waiting requests: the gateways retry at another process."""
         self._closing = True
         self._changed.set()
 
     async def traffic(self) -> dict[str, Traffic]:
-        """Return nothing: each of those machines counts its own."""
+        """Return nothing: the gateways count their own traffic."""
         return {}
 
     async def answer(self, body: bytes, *, patience_s: float) -> bytes | None:

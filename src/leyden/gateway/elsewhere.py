@@ -1,4 +1,4 @@
-"""No gateway on this machine: those elsewhere ask the API for their routes."""
+"""A stand-in for gateways on other machines, which poll the API for routes."""
 
 import asyncio
 from collections.abc import Iterable, Mapping
@@ -8,7 +8,7 @@ from leyden.gateway.routes import Route
 
 
 class GatewayElsewhere:
-    """A gateway that others run: there is nothing to start, and nothing to tell."""
+    """A gateway that is run elsewhere: there is nothing to start or update here."""
 
     async def start(self) -> None:
         """Start nothing."""
@@ -18,8 +18,8 @@ class GatewayElsewhere:
         await asyncio.Event().wait()
 
     async def apply(self, routes: Iterable[Route]) -> None:
-        """Do nothing: gateways are told by the API servers, once they ask."""
+        """Do nothing: the gateways poll the API servers."""
 
     async def traffic(self) -> Mapping[str, Traffic]:
-        """Return no figures: they are counted elsewhere."""
+        """Return nothing: the gateways count their own traffic."""
         return {}

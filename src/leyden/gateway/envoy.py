@@ -1,13 +1,12 @@
-"""Routes, as Envoy is told of them: listeners, and the filter chains of each.
+"""Envoy's configuration of routes: listeners, and their filter chains.
 
 Envoy reads the name from the ClientHello, picks the chain by name and source address
-before a byte reaches a node, and passes the bytes through. The document says the same
-whether it lies in a file, as protobuf, or answers `POST /v3/discovery:listeners`, as
-JSON.
+before a byte reaches a node, and passes the bytes through. The document is the same in
+a file, as protobuf, and in the answer to `POST /v3/discovery:listeners`, as JSON.
 
 When it changes, Envoy drops the chains that are gone or different, with their
-connections, and keeps the others: so a chain must come out byte for byte the same as
-long as its chain does.
+connections, and keeps the others: so an unchanged chain must be rendered to the same
+bytes.
 """
 
 import hashlib
@@ -140,7 +139,7 @@ class Documents:
         )
 
     def _peers(self, node_id: str, peers: PeerPort) -> dict[str, Any]:
-        """Return a listener of one node for anybody: strangers, so it is limited."""
+        """Return the peer listener of one node, with limits: anybody may connect."""
         through = self._filters.through(f"node.{node_id}", peers.to)
         node_limit = network_filter(
             "connection_limit",
@@ -194,7 +193,7 @@ class Documents:
             # Else a second Envoy on the same port would take half of the connections,
             # by a whitelist of its own.
             "enable_reuse_port": False,
-            # Whoever has not told a name by then is closed.
+            # Connections that have not sent a name by then are closed.
             "listener_filters_timeout": f"{self._options.hello_timeout_s}s",
             "per_connection_buffer_limit_bytes": 64 * 1024,
             "tcp_keepalive": KEEPALIVE,

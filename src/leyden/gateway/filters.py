@@ -1,4 +1,4 @@
-"""Envoy's filters of a connection: what limits it, and what passes it on."""
+"""Envoy's filters of a connection: limits, and forwarding."""
 
 from base64 import b64encode
 from typing import Any, Final
@@ -10,7 +10,7 @@ TYPE: Final = "type.googleapis.com/"
 NODES: Final = "nodes"  # the cluster whose address each chain gives itself
 LIMITS: Final = "connection_limits.wasm"  # in the folder that Envoy runs in
 _FILTERS: Final = TYPE + "envoy.extensions.filters."
-_AHEAD_S: Final = 10  # so many seconds' worth may come at once, as of one source
+_AHEAD_S: Final = 10  # a burst is this many seconds' worth, as for one source
 
 
 class Filters:
@@ -26,7 +26,7 @@ class Filters:
         return [listener_filter("proxy_protocol", "ProxyProtocol")]
 
     def through(self, stat_prefix: str, address: Address) -> list[dict[str, Any]]:
-        """Return the filters that pass a connection on to an address."""
+        """Return the filters that forward a connection to an address."""
         to = {
             "object_key": "envoy.network.transport_socket.original_dst_address",
             "format_string": {"text_format_source": {"inline_string": str(address)}},
@@ -43,7 +43,7 @@ class Filters:
         ]
 
     def pace(self) -> dict[str, Any]:
-        """Return the filter that lets so many strangers begin in a second."""
+        """Return the filter that limits new connections of peers per second."""
         arrivals = self._options.peer_arrivals_per_node
         return network_filter(
             "local_ratelimit",
@@ -57,10 +57,10 @@ class Filters:
         )
 
     def limits(self, *, peers: bool = False) -> dict[str, Any]:
-        """Return the filter that counts by source, and by the node that is named.
+        """Return the filter that counts connections by source, and by named node.
 
-        Peers name none, and of each source few are let in to one node: a filter of
-        Envoy's own counts all of a node's.
+        Peers name no node, and each source gets few connections to one node: a filter
+        of Envoy's own counts all of a node's.
         """
         options = self._options
         if peers:
@@ -75,7 +75,7 @@ class Filters:
             "wasm",
             config={
                 "name": name,
-                # Were it ever to fail, nobody gets in until it has been loaded anew.
+                # If it ever fails, nobody is admitted until it has been loaded again.
                 "failure_policy": "FAIL_RELOAD",
                 "vm_config": {
                     "vm_id": name,
@@ -91,7 +91,7 @@ class Filters:
 
 
 def network_filter(kind: str, message: str = "", **config: object) -> dict[str, Any]:
-    """Return a filter of bytes, after a chain was chosen."""
+    """Return a network filter, which runs after a chain was chosen."""
     message = message or kind.title().replace("_", "")
     return {
         "name": f"envoy.filters.network.{kind}",
@@ -100,7 +100,7 @@ def network_filter(kind: str, message: str = "", **config: object) -> dict[str, 
 
 
 def listener_filter(kind: str, message: str) -> dict[str, Any]:
-    """Return a filter that looks at a connection before a chain is chosen."""
+    """Return a listener filter, which runs before a chain is chosen."""
     return {
         "name": f"envoy.filters.listener.{kind}",
         "typed_config": {"@type": f"{_FILTERS}listener.{kind}.v3.{message}"},

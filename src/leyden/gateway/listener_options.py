@@ -34,7 +34,7 @@ class ListenerOptions(Struct, frozen=True, kw_only=True):
     idle_timeout_s: int = 86_400
 
     def __post_init__(self) -> None:
-        """Raise what Envoy would refuse later, and PROXY headers from anybody."""
+        """Raise ValueError for what Envoy would refuse, and for too wide balancers."""
         if set(self.ports) != set(Listener):
             raise ValueError("each listener needs a port")
         for cap in (

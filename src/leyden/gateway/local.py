@@ -93,7 +93,7 @@ class LocalGateway:
     async def _put_in_force(
         self, document: Document, routes: tuple[Route, ...]
     ) -> dict[str, int]:
-        """Put the routes in force, and return what another program is in the way of.
+        """Apply the routes; return the peer ports that another program has taken.
 
         A peer port that it has must not keep everybody else's nodes from being
         reached.

@@ -1,4 +1,4 @@
-"""What an Envoy in a container of its own starts with: written once, then left alone.
+"""The files that an Envoy in a container of its own starts with.
 
 Whoever runs the container starts Envoy in this folder with `bootstrap.flags`, and again
 when it dies. It holds a token: give it a folder in memory.
@@ -20,7 +20,7 @@ BOOTSTRAP: Final = "bootstrap.json"
 
 
 def prepare(folder: Path, bootstrap: Bootstrap, *, workers: int) -> None:
-    """Write it; the second time replaces the first."""
+    """Write the files; a second call replaces them."""
     limits = files(__package__).joinpath(LIMITS).read_bytes()
     # Nobody raises the limit of that container, so what it starts with is what it has.
     files_, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

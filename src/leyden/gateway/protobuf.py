@@ -34,12 +34,12 @@ def encode(message: str, value: Value) -> msgspec.Raw:
 
 
 def _parts(fields: Mapping[str, tuple[int, _Kind]], value: Value) -> Iterator[bytes]:
-    for name, given in value.items():
+    for name, content in value.items():
         number, kind = fields[name]
-        if isinstance(given, list | tuple):
-            yield from (kind(number, each) for each in given)
+        if isinstance(content, list | tuple):
+            yield from (kind(number, each) for each in content)
         else:
-            yield kind(number, given)
+            yield kind(number, content)
 
 
 def _varint(number: int) -> bytes:

@@ -1,4 +1,4 @@
-"""Which name leads to which node, and for whom; pure.
+"""Routes: which names and sources lead to which node; pure functions.
 
 A route is what is wanted for one node. From it follow its filter chains: through which
 listener, by which names, from which sources, to where. A node with an empty whitelist
@@ -47,13 +47,13 @@ class Address(NamedTuple):
 
 
 class PeerPort(Struct, frozen=True):
-    """A public port of one node alone: its peers come without a name in TLS."""
+    """A public port of one node: its peers connect without TLS, so without a name."""
 
     port: int
     to: Address
 
     def listener(self, node_id: str) -> str:
-        """Return the listener's name, which tells all there is to know of it."""
+        """Return the listener's name, which contains port and node id."""
         return f"peers {self.port} {node_id}"
 
 
@@ -82,12 +82,12 @@ class Route(Struct, frozen=True, kw_only=True):
             _check_port(self.peers.port)
 
     def to(self, listener: Listener) -> Address | None:
-        """Return where a listener leads."""
+        """Return the address that a listener leads to."""
         return self.rest if listener is Listener.REST else self.grpc
 
 
 class FilterChain(Struct, frozen=True, kw_only=True):
-    """One way to a node: a filter chain in the gateway."""
+    """A filter chain in the gateway: one way to a node."""
 
     node_id: str
     label: str  # which one of the node's; stays the same while its sources do
@@ -97,7 +97,7 @@ class FilterChain(Struct, frozen=True, kw_only=True):
 
 
 def filter_chains(route: Route, listener: Listener) -> tuple[FilterChain, ...]:
-    """Return the ways in to a node through one listener, always in the same order."""
+    """Return a node's filter chains in one listener, always in the same order."""
     to = route.to(listener)
     if to is None:
         return ()

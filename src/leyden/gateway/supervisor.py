@@ -1,15 +1,15 @@
 """Keeps one Envoy running: adopts it, starts it, and starts it again when it dies.
 
-It lives on when we end, with the routes it has. Found again, it is kept if it is the
-program we would start, started the way we would start it; else it is replaced.
+Envoy keeps running when we end, with its routes. The next supervisor adopts it if it is
+the program that it would start, with the same bootstrap; otherwise it replaces it.
 
 FOLDER/
 ├── claim              held by the Envoy that runs here
-├── bootstrap-*.json   named after its content, so that the command line tells all
+├── bootstrap-*.json   named after its content, so that the command line identifies it
 ├── connection_limits.wasm
 ├── routes.pb          what is in force (see local.py)
 ├── admin.sock
-├── starting.lock     held by whoever starts it
+├── starting.lock     held by the supervisor that starts it
 └── envoy.log          warnings and errors
 """
 
@@ -37,7 +37,7 @@ from leyden.values import replace
 log = logging.getLogger(__name__)
 _READY_S: Final = 20.0
 _POLL_S: Final = 0.005
-_CALM_S: Final = 5.0  # one that lived so long is started again at once
+_CALM_S: Final = 5.0  # an Envoy that ran for this long is restarted at once
 _LONGEST_PAUSE_S: Final = 5.0
 _NICENESS: Final = -10
 _WORKER: Final = "wrk:"  # what Envoy calls its workers' threads
@@ -86,18 +86,18 @@ class Supervisor:
         self.admin = Admin(folder)
 
     def find(self) -> processes.Identity | None:
-        """Return the Envoy that runs here, if it is the one that is wanted."""
+        """Return the Envoy that runs here, if it is the wanted one."""
         found = processes.holder(self._folder / "claim")
         return found if found is not None and self._wanted(found) else None
 
     async def start(self) -> processes.Identity:
-        """Make sure that the wanted Envoy runs and listens; return which one it is.
+        """Ensure that the wanted Envoy runs and listens; return its identity.
 
-        1. Adopt the one that runs here, if it is what we want.
+        1. Adopt the one that runs here, if it is the wanted one.
         2. End any other that runs here.
-        3. Put its files in place and start one; whoever else looks after it here waits,
-           and adopts it then.
-        4. Wait until it has told that it is there.
+        3. Write its files and start one; another supervisor of this folder waits, and
+           adopts it then.
+        4. Wait until it is ready.
         """
         found = self.find()
         if found is None:
@@ -210,15 +210,15 @@ class Supervisor:
 
 
 def _raise_priority(envoy: processes.Identity) -> None:
-    """Raise its priority where we may, as root: it cuts who may not stay.
+    """Raise Envoy's priority if we are root: it closes connections that lost access.
 
-    With 1,000 nodes an update takes it 0.7 s of processor. On a machine where ten more
-    wanted both processors that was 5 s without this, and 1 s with it.
+    With 1,000 nodes an update takes 0.7 s of processor. On a machine where ten other
+    programs wanted both processors that was 5 s without this, and 1 s with it.
 
-    Those of its threads that carry bytes wait for whoever computes to come to the end
-    of a slice, a few milliseconds, and on an idle processor they do not wait at all.
-    Else each piece of each connection would interrupt the node that is about to send
-    the next one: that took a sixth off the new connections a second.
+    Its worker threads, which carry bytes, wait for the end of other programs' time
+    slices, a few milliseconds; on an idle processor they do not wait at all. Otherwise
+    each piece of each connection would interrupt the node that is about to send the
+    next one: that cost a sixth of the new connections per second.
     """
     threads = Path(f"/proc/{envoy.pid}/task")
     with contextlib.suppress(OSError):

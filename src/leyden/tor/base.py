@@ -1,4 +1,4 @@
-"""Tor, as far as nodes need it: onion services that last as long as its process."""
+"""The interface of Tor: onion services that last as long as its process."""
 
 from typing import Protocol
 
@@ -7,31 +7,31 @@ from leyden.values import Struct
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """What Tor has, and whether it does any good."""
+    """Tor's onion services, and whether Tor is connected."""
 
-    hosts: frozenset[str]  # of the services that belong to no connection: others' too
-    connected: bool  # whether Tor has circuits, without which nobody reaches a service
+    hosts: frozenset[str]  # of all detached services, including those of others
+    connected: bool  # whether Tor has circuits, which services need
     version: str
 
 
 class Tor(Protocol):
-    """A Tor that the operator runs. Each call raises TorAway, and may be repeated."""
+    """A Tor that the operator runs. Every call may raise TorAway, and be repeated."""
 
     async def look(self) -> Standing:
-        """Return what Tor has."""
+        """Return Tor's services and its state."""
         ...
 
     async def add(self, onion: Onion) -> None:
-        """Create a service that stays when we are gone; no-op if it is there.
+        """Create a service that outlives our connection; no-op if it exists.
 
-        Whether one that is there leads to the same place is not known.
+        An existing service may lead to another target: Tor does not say.
         """
         ...
 
     async def remove(self, host: str) -> None:
-        """End a service; no-op if it is not there. What is connected stays so."""
+        """Remove a service; no-op if it does not exist. Open connections stay."""
         ...
 
     def close(self) -> None:
-        """Let go of what was kept open; services stay."""
+        """Close the connection; services stay."""
         ...
