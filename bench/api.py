@@ -1,4 +1,4 @@
-"""B4: what a read costs, beside the least that a server can do, and what most write.
+"""B4: the cost of a read, against a minimal server and a usual application.
 
     ./leyden bench api [ROUNDS] [--only sqlite|busy|postgres]
 

@@ -1,4 +1,4 @@
-"""What one customer can do at worst, within the limits of an installation.
+"""Attacks by one customer, within the limits of an installation.
 
     python -m bench.attacks NAME SECONDS < customer.json
 
@@ -35,7 +35,7 @@ _ALICE = random.Random(14)  # noqa: S311  the same at every run
 
 @dataclass
 class Customer:
-    """Somebody's organization, and all there is in it to do harm with."""
+    """An organization, with all that it can attack with."""
 
     api_port: int
     gateway_port: int
@@ -64,7 +64,7 @@ class Customer:
     async def ask(
         self, caller: Caller, method: str, path: str, body: object = None
     ) -> tuple[int, Any]:
-        """Ask with any of the keys, and count the answer."""
+        """Send a request with any of the keys, and count the response."""
         try:
             async with asyncio.timeout(60):
                 answer = await caller.call(method, path, body, _ALICE.choice(self.keys))
@@ -79,7 +79,7 @@ class Customer:
         return answer
 
     def count(self, answer: str) -> None:
-        """Count what an attack was answered."""
+        """Count the responses to an attack."""
         attack = asyncio.current_task()
         assert attack is not None
         self.answers[f"{attack.get_name()} {answer}"] += 1
@@ -122,7 +122,7 @@ async def keys(customer: Customer) -> None:
 
 
 async def ciphertext(customer: Customer) -> None:
-    """Upload what has to be looked into the longest."""
+    """Upload the ciphertext that takes the longest to parse."""
     caller, value = customer.api(), _ALICE.randbytes(8_300)
     for _ in range(3):
         value = base64.b85encode(value)

@@ -1,4 +1,4 @@
-"""B19: what following the database costs, and how fast a restore is.
+"""B19: the cost of following the database, and the speed of a restore.
 
     ./leyden bench backup [--payments 8000] [--rounds 4] [--gib 1]
 
@@ -96,12 +96,12 @@ class Home:
 
 
 async def settled(home: Home, payments: int) -> float:
-    """Return the payments a second that reach `created`."""
+    """Return the payments per second that reach `created`."""
     return await settlement.ours(home.given.database, payments)
 
 
 async def read(home: Home, orders: int) -> float:
-    """Return the reads a second, beside somebody who writes."""
+    """Return the reads per second, beside a writer."""
     database = await open_database(home.given.database)
 
     async def write() -> None:

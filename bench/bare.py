@@ -1,4 +1,4 @@
-"""The least that can be called sending webhooks: no memory, no order, no second try.
+"""A minimal sender of webhooks: no storage, no order, no retries.
 
 A new connection for each, 64 at a time, with the standard library's asyncio streams on
 its own loop: what one writes first. On uvloop it takes half the processor time, and on
@@ -21,7 +21,7 @@ PRODUCERS = 64
 
 @dataclass(frozen=True)
 class Sent:
-    """How a run went."""
+    """The result of a run."""
 
     rate: float
     cpu_us: float  # for each event

@@ -1,4 +1,4 @@
-"""B1: from the wish for a node to its first answer, against exec'ing lnd by hand.
+"""B1: from the creation of a node to its first answer, against exec'ing lnd by hand.
 
 The base starts the very lnd that the platform would, with the same configuration and
 certificate, and looks at it every millisecond until it waits for its wallet. Ours
@@ -65,7 +65,7 @@ class Bare:
         return place, host
 
     async def start(self, many: int) -> float:
-        """Exec so many, wait for each one's answer, end them; give the seconds."""
+        """Exec lnds, wait for each one's first answer, end them; return the seconds."""
         places = [self.prepare() for _ in range(many)]
         callers = [
             Caller(host, PORT, tls=self._trusts, name="bare.nodes.localhost")
@@ -100,7 +100,7 @@ class Bare:
 
 
 async def ours(at: Town, many: int) -> float:
-    """Wish for so many nodes, wait for each one's answer, delete them."""
+    """Create nodes, wait for the first answer of each, delete them."""
     callers = [at.api() for _ in range(many)]
     for caller in callers:
         await caller.call("GET", "/versions", key=at.key)  # the connection stands

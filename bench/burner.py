@@ -1,4 +1,4 @@
-"""Takes a share of a processor and touches nothing: what an attacker takes by itself.
+"""Uses a share of a processor, and nothing else: the least that an attack costs.
 
     python -m bench.burner SHARE SECONDS
 

@@ -133,7 +133,7 @@ def _bare(found: Mapping[str, Any]) -> dict[str, Any]:
 
 
 async def answers(host: str, port: int) -> None:
-    """Return once an lnd says at its service that it waits for a wallet."""
+    """Wait until an lnd reports at its service that it waits for a wallet."""
     anybody = ssl.create_default_context()
     anybody.check_hostname, anybody.verify_mode = False, ssl.CERT_NONE
     patience = aiohttp.ClientTimeout(total=0.5)
@@ -179,7 +179,7 @@ class Ours:
 
 
 async def race(cluster: Cluster, ours: Ours, given: Settings, pairs: int) -> Figures:
-    """Let both make nodes in turns; return the seconds that each took."""
+    """Create nodes with both in turns; return the seconds that each took."""
     first, host = await ours.create()
     await answers(host, given.node_rest_port)
     name = f"node-{first.lower()}"
@@ -198,7 +198,7 @@ async def race(cluster: Cluster, ours: Ours, given: Settings, pairs: int) -> Fig
 
 
 def idle(report: Report, cluster: Cluster) -> None:
-    """Hold what a node takes while nothing happens against lnd and its companion.
+    """Compare the usage of an idle node with lnd and its companion alone.
 
     Memory is what is a process's own, and its part of what it shares (PSS): shims,
     pauses and companions are many of one program.

@@ -34,7 +34,7 @@ class Contender:
 def contender(
     kind: str, answer: Path, *, look_every_s: float = 0.02
 ) -> Iterator[Contender]:
-    """Run one of them until the end of the block."""
+    """Run a contender for the block."""
     with closing(bind("127.0.0.1", 0)[0]) as free:
         port = free.getsockname()[1]
     process = subprocess.Popen(
@@ -53,7 +53,7 @@ def contender(
 def wait_for(
     url: str, process: "subprocess.Popen[Any]", *, every_s: float = 0.02
 ) -> None:
-    """Wait until it answers."""
+    """Wait until a contender answers."""
     deadline = time.monotonic() + 20
     while process.poll() is None and time.monotonic() < deadline:
         try:

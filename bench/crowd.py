@@ -1,4 +1,4 @@
-"""Other customers, by the million: copied within the database, not made one by one.
+"""Other customers, by the million: copied within the database.
 
 Only SQLite: what is measured with it is how the program's own statements grow.
 """

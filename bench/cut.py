@@ -1,4 +1,4 @@
-"""B14: how long an address that was taken off a whitelist still gets through.
+"""B14: how long an address has access after its removal from a whitelist.
 
     ./leyden bench cut [--nodes 1000] [--rounds 6] [--busy 8]
 
@@ -50,7 +50,7 @@ class Contender:
     node: Address
 
     async def admit(self, *sources: str) -> None:
-        """Let in these addresses and no others."""
+        """Admit only these addresses."""
         ours = Route(
             node_id="harbour",
             name=NAME,
@@ -61,7 +61,7 @@ class Contender:
         await self.gateway.apply([ours, *self.others])
 
     async def cut(self) -> tuple[float, float]:
-        """Return how long it took, and what it cost Envoy."""
+        """Return the duration of a removal, and its cost for Envoy."""
         await self.admit(STAYS, GOES)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
@@ -111,7 +111,7 @@ async def contender(
 
 @contextlib.asynccontextmanager
 async def silent_node(folder: Path) -> AsyncIterator[Address]:
-    """Run a node that takes connections and says nothing."""
+    """Run a node that accepts connections and sends nothing."""
     now = datetime.now(UTC)
     tls = open_or_create(folder / "authority", now=now).issue(NAME, now=now)
     (folder / "node.pem").write_bytes(tls.chain_pem + tls.key_pem)
@@ -132,7 +132,7 @@ async def silent_node(folder: Path) -> AsyncIterator[Address]:
 
 @contextlib.contextmanager
 def busy(number: int) -> Iterator[None]:
-    """Let so many programs compute beside us."""
+    """Run busy programs beside us."""
     words = [sys.executable, "-S", "-c", "while True: pass"]
     beside = [subprocess.Popen(words) for _ in range(number)]
     try:

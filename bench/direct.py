@@ -60,7 +60,7 @@ class Watched(LndSeller):
     broadcast: asyncio.Future[float]
 
     async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
-        """Open a channel, and say so."""
+        """Open a channel, and record the time."""
         answer = await super().open(wanted)
         if isinstance(answer, OpeningRefused):
             self.broadcast.set_exception(RuntimeError(answer.why))
@@ -70,7 +70,7 @@ class Watched(LndSeller):
 
 
 async def bare(world: LndWorld, coin: Coin, order_id: str) -> float:
-    """Ask what has to be asked; give the seconds."""
+    """Make the necessary calls; return the seconds."""
     began = time.perf_counter()
     found = await world.seller.find(order_id, [coin])
     assert found.state is OpeningState.NONE
@@ -81,7 +81,7 @@ async def bare(world: LndWorld, coin: Coin, order_id: str) -> float:
 
 
 async def ours(shop: Shop, world: LndWorld, order_id: str) -> float:
-    """Pay an order that waits for it; give the seconds until its broadcast."""
+    """Pay an order; return the seconds until its channel is broadcast."""
     assert isinstance(shop.seller, Watched)
     assert isinstance(shop.payments, FakePayments)
     shop.seller.broadcast = asyncio.get_running_loop().create_future()
@@ -105,7 +105,7 @@ async def _is_over(shop: Shop) -> bool:
 
 
 async def measured(world: LndWorld, shop: Shop, rounds: int) -> Figures:
-    """Let the contenders take turns."""
+    """Run the contenders in turns."""
     figures, numbers = Figures(), itertools.count()
     for name in turns([BARE, OURS, AGAIN], rounds=rounds):
         coin = await world.fill(_COIN + next(numbers))

@@ -1,4 +1,4 @@
-"""What events cost those who make them true, and how soon those who wait have them.
+"""The cost of events for writers, and their latency for readers.
 
     ./leyden bench events [--rounds N] [--payments N] [--only sqlite|postgres]
 
@@ -65,7 +65,7 @@ Took = Callable[[str], Coroutine[None, None, float]]
 
 @contextmanager
 def silent() -> Iterator[None]:
-    """Keep no events: what the program was before."""
+    """Store no events: the base of the comparison."""
     add = Events.add
     Events.add = lambda *_, **__: None  # type: ignore[method-assign]
     try:
@@ -182,7 +182,7 @@ async def with_key(platform: Platform) -> tuple[str, str]:
 
 
 async def latencies(url: str) -> tuple[list[float], list[float]]:
-    """Return how long facts took to a bare observer, and to a tail."""
+    """Return the latency of events for a bare observer, and for a tail."""
     await asyncio.to_thread(migrate, url)
     database = await open_database(url)
     platform = await served(database)
@@ -218,7 +218,7 @@ async def _told(tail: asyncio.StreamReader) -> float:
 
 
 class _Observer:
-    """Whoever looks at the row itself as soon as the commit is told."""
+    """A bare observer: reads the row as soon as the commit is notified."""
 
     def __init__(
         self,

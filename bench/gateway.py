@@ -1,4 +1,4 @@
-"""B6: what the gateway costs, against the plainest Envoy and HAProxy one can write.
+"""B6: the cost of the gateway, against minimal Envoy and HAProxy configurations.
 
 All of them pass TLS through to the same real lnd, by name, with the same number of
 threads, and take turns in one run. `wrk` asks for /v1/state, 16 connections at a time:
@@ -45,14 +45,14 @@ CONNECTIONS = 16
 
 @dataclass(frozen=True)
 class Contender:
-    """Something that passes connections on."""
+    """A proxy."""
 
     port: int
     pid: int
 
 
 def free_port() -> int:
-    """Return a port that nobody has."""
+    """Return a free port."""
     with socket.socket() as taken:
         taken.bind((HOST, 0))
         port: int = taken.getsockname()[1]
@@ -117,7 +117,7 @@ def lnd_words(lnd: Path, home: Path, port: int) -> list[str]:
 
 
 def plain_envoy(port: int, lnd: int) -> dict[str, Any]:
-    """Write what anybody would: one name, one cluster, nothing else."""
+    """Write a minimal Envoy configuration: one name, one cluster."""
 
     def at(number: int) -> dict[str, Any]:
         return {"socket_address": {"address": HOST, "port_value": number}}
@@ -174,7 +174,7 @@ backend lnd
 
 
 def routes(number: int, lnd: int) -> list[Route]:
-    """Return so many, one of which is lnd's; the others lead nowhere."""
+    """Return routes, one of them to lnd; the others lead nowhere."""
     others = [
         Route(
             node_id=f"node{i}",

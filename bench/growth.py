@@ -1,4 +1,4 @@
-"""B8: what a request costs where there is much of everything, beside a small place.
+"""B8: the cost of a request in a large database, against a small one.
 
     ./leyden bench growth [ROUNDS]
 
@@ -51,7 +51,7 @@ class _Asker:
         }
 
     def median_us(self, what: str) -> float:
-        """Ask as often as it takes for a steady median."""
+        """Repeat a request until its median is steady."""
         request = self._requests[what]
         took = []
         for _ in range(_TIMES[what]):
@@ -73,7 +73,7 @@ class _Asker:
         return head[9:12]
 
     def close(self) -> None:
-        """Hang up."""
+        """Close the connection."""
         self._socket.close()
 
 

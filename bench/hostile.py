@@ -1,4 +1,4 @@
-"""B16: one customer does the worst it can, and what the others feel of it.
+"""B16: the effect of one customer's attacks on the others.
 
 The platform is `leyden up` on a private chain, with a treasury and real lnds. A victim
 has a node, a webhook and an API key, and asks for little: 8 calls of the API, 10 of its
@@ -54,7 +54,7 @@ _PASSWORD = "not the one that is tried"  # noqa: S105  of a wallet with nothing 
 
 
 def prepared(home: Home, nodes: int, there: Receivers) -> tuple[Customer, Any]:
-    """Make the two customers, with their nodes; give the attacker and the victim."""
+    """Create two customers with their nodes; return attacker and victim."""
     worst, keys = home.organization("Worst", _KEYS)
     calm, theirs = home.organization("Calm", 2)
     with home.client(theirs[0]) as client:
@@ -104,7 +104,7 @@ def _node(client: Client, name: str, webhook: str, *allowed: str) -> str:
 
 
 async def turn(victim: Victim, customer: Customer, attack: str, seconds: float) -> Any:
-    """Let the victim live beside an attack; give its p99s, and what it was told."""
+    """Run the victim beside an attack; return its p99s, and the attack's responses."""
     told = {**asdict(customer)}
     del told["answers"]  # of which it counts its own
     async with beside(f"bench.attacks {attack} {seconds + 2}", told) as attacking:
@@ -113,7 +113,7 @@ async def turn(victim: Victim, customer: Customer, attack: str, seconds: float) 
 
 
 async def burned(victim: Victim, share: float, seconds: float) -> dict[str, float]:
-    """Let it live beside a process that takes that share of a processor."""
+    """Run the victim beside a process that uses that share of a processor."""
     async with beside(f"bench.burner {share} {seconds + 2}") as burning:
         figures = await victim.live(seconds)
         await burning
@@ -138,7 +138,7 @@ async def beside(
 
 
 async def tidied(customer: Customer, victim: Victim) -> None:
-    """Take away what an attack has left, so that the next turn is quiet."""
+    """Remove what an attack has left, so that the next turn is quiet."""
 
     def tidy() -> None:
         with victim.home.client(customer.keys[0]) as client:
@@ -218,7 +218,7 @@ def _running(victim: Victim) -> tuple[int, ...]:
 
 @asynccontextmanager
 async def standing(nodes: int) -> AsyncIterator[tuple[Victim, Customer]]:
-    """Bring an installation up with both customers in it."""
+    """Start an installation with both customers."""
     with open_folder() as folder, silent() as slow_names, receivers() as there:
         home = Home(folder, slow_names)
         try:
@@ -233,7 +233,7 @@ async def standing(nodes: int) -> AsyncIterator[tuple[Victim, Customer]]:
 async def main(
     attacks: Sequence[str], *, seconds: float, rounds: int, nodes: int
 ) -> int:
-    """Run the attacks that are asked for; give 1 if one of them misses a goal."""
+    """Run the chosen attacks; return 1 if one of them misses a goal."""
     logs.configure(form="text", level="error")
     missed = 0
     async with standing(nodes) as (victim, customer):

@@ -71,20 +71,20 @@ class Home:
         ).stdout
 
     def organization(self, name: str, keys: int) -> tuple[str, list[str]]:
-        """Make an organization with so many keys."""
+        """Create an organization with API keys."""
         made = json.loads(self.run("org", "create", name, "--json"))["organization_id"]
         key = ("key", "create", "--organization", made, "--json", "--name")
         told = [self.run(*key, f"{name} {number}") for number in range(keys)]
         return made, [json.loads(each)["api_key"] for each in told]
 
     def client(self, key: str) -> Client:
-        """Call it in somebody's name."""
+        """Return a client with an API key."""
         at = f"127.0.0.1:{self.ports['gateway_rest_port']}"
         return Client(f"http://127.0.0.1:{self.ports['api_port']}", key, gateway=at)
 
     @property
     def settings(self) -> Settings:
-        """What is needed to write beside it."""
+        """The settings for writing to its database."""
         return Settings(home=str(self.home))
 
     @property
@@ -100,7 +100,7 @@ class Home:
 
 @contextmanager
 def silent() -> Iterator[bool]:
-    """Be a name server that never answers; only root can have its port."""
+    """Run a name server that never answers; only root can bind its port."""
     with contextlib.ExitStack() as stack:
         try:
             port = stack.enter_context(socket.socket(type=socket.SOCK_DGRAM))
@@ -113,7 +113,7 @@ def silent() -> Iterator[bool]:
 
 @contextmanager
 def open_folder() -> Iterator[Path]:
-    """Make a folder through which other users may pass, so that nodes are users."""
+    """Create a folder that other users may traverse, so that nodes get users."""
     folder = Path(tempfile.mkdtemp(prefix="bench-hostile-"))
     folder.chmod(0o755)
     try:

@@ -1,4 +1,4 @@
-"""B2: what a node costs while nothing happens, against asking it every second.
+"""B2: the cost of an idle node, against polling it every second.
 
 Ours is `leyden serve` with so many nodes that it adopted: it holds each one's state
 stream and process, and looks after each one's folder. The nodes are stand-ins: sleeping
@@ -55,7 +55,7 @@ _TOGETHER = 250
 
 
 class StandIn(asyncio.Protocol):
-    """An lnd that has said where it stands, and has nothing to add."""
+    """An lnd that has reported its state, and reports nothing more."""
 
     listeners = 0  # streams that were asked for, of all
     wanted = 0
@@ -69,7 +69,7 @@ class StandIn(asyncio.Protocol):
     UNARY = _HEAD + b"Content-Length: %d\r\n\r\n%b" % (len(_BODY), _BODY)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Keep the way to answer."""
+        """Store the transport."""
         self._transport = transport
 
     def data_received(self, data: bytes) -> None:
@@ -83,7 +83,7 @@ class StandIn(asyncio.Protocol):
 
 
 async def stand_in(folder: str, hosts: Sequence[str]) -> None:
-    """Be an lnd at each of these addresses."""
+    """Run a stand-in for lnd at each of these addresses."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(f"{folder}/tls.cert", f"{folder}/tls.key")
     StandIn.wanted = len(hosts)
@@ -95,7 +95,7 @@ async def stand_in(folder: str, hosts: Sequence[str]) -> None:
 
 
 class Crowd:
-    """So many nodes that run, as far as anybody can tell."""
+    """Nodes that seem to run."""
 
     def __init__(self, at: Town, folder: Path, many: int) -> None:
         self._at = at
@@ -176,7 +176,7 @@ class Crowd:
         return replace(node, process=process, launched_revision=1, launched_at=now)
 
     def wait_until_heard(self) -> None:
-        """Wait until each has told its listener where it stands.
+        """Wait until each has reported its state to its listener.
 
         That they are connected says little: thousands of handshakes take a while.
         """
@@ -197,7 +197,7 @@ async def _no_binary(_: object) -> Path:
 
 
 async def asked_every_second(at: Town, hosts: Sequence[str], seconds: float) -> float:
-    """Ask each lnd once a second over a new connection; give our processor seconds."""
+    """Poll each lnd once a second over a new connection; return our CPU seconds."""
     began, trusts = cpu_seconds(os.getpid()), at.trusts
 
     async def ask(number: int, host: str) -> None:
@@ -267,7 +267,7 @@ async def main(many: int, seconds: float) -> int:
 
 
 def _open_enough(many: int) -> None:
-    """Be allowed to hold a connection and a process for each node."""
+    """Raise the limit of open files: a connection and a process for each node."""
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
     needed = 2 * many + 200

@@ -1,4 +1,4 @@
-"""An installation to measure: real database, key and endpoints, nothing outside of it.
+"""An installation to measure: real database, key and endpoints, no other systems.
 
     python -m bench.installation FOLDER PORT
 
@@ -69,7 +69,7 @@ _NODE: dict[str, object] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Customer:
-    """Whose requests are measured."""
+    """The customer whose requests are measured."""
 
     organization_id: str
     key: str
@@ -90,7 +90,7 @@ class Customer:
 def prepare(
     folder: Path, *, nodes: int = 10, own_orders: int = 0, url: str = ""
 ) -> Customer:
-    """Make an installation with one customer in it, on SQLite or at an address."""
+    """Create an installation with one customer, on SQLite or at a URL."""
     if url:
         (folder / _URL).write_text(url)
     return asyncio.run(_prepare(folder, nodes, own_orders))

@@ -1,4 +1,4 @@
-"""Ask one address as fast as it answers, and count: wrk, and what the servers used."""
+"""Load tests with wrk: requests per second, and CPU time of the servers."""
 
 import json
 import os
@@ -38,7 +38,7 @@ delay = function() return math.random(0, %d) end
 
 @dataclass(frozen=True, kw_only=True)
 class Load:
-    """What one turn of asking gave."""
+    """The result of one turn."""
 
     per_second: float
     cpu_us: float
@@ -57,7 +57,7 @@ def ask(
     body: str = "",
     per_second: float = 0,
 ) -> Load:
-    """Keep so many connections busy for so long; an answer other than 2xx is an error.
+    """Keep connections busy for a while; a response other than 2xx is an error.
 
     With a body, which must be JSON, it is posted. With a rate, they are not kept busy,
     but ask about that often together.

@@ -1,4 +1,4 @@
-"""Thousands of simulated nodes, two real workers, and an API that is asked meanwhile.
+"""Thousands of simulated nodes, two real workers, and an API under load.
 
 The nodes are rows in PostgreSQL and pods of a simulated cluster; one program answers as
 their lnds do. Asked is what each worker takes while nothing happens; how long nobody
@@ -49,7 +49,7 @@ _CALLERS: Final = 8
 
 
 class Many:
-    """An installation with so many nodes, and what answers for them."""
+    """An installation with many nodes, and the program that answers for them."""
 
     def __init__(
         self,
@@ -104,7 +104,7 @@ def idle(
     others: Mapping[str, psutil.Process],
     seconds: float,
 ) -> None:
-    """Hold what each worker takes while nothing happens against its goals."""
+    """Compare the usage of idle workers with the goals."""
     time.sleep(_SETTLED_S)
     began, before = time.monotonic(), [each.cpu_s() for each in workers]
     asked = {name: each.cpu_s() for name, each in apis.items()}
@@ -129,7 +129,7 @@ def idle(
 
 
 def taken_over(report: Report, here: Many, workers: list[Replica]) -> None:
-    """Kill a worker; hold how long its half is listened to by nobody, and who does."""
+    """Kill a worker; measure how long nobody watches its half of the nodes."""
     stored, killed = here.at.nodes(), workers.pop(0)
     began = time.monotonic()
     killed.send(signal.SIGKILL)
@@ -162,7 +162,7 @@ def _locked(at: Installation) -> int:
 
 
 def joined(report: Report, here: Many, workers: list[Replica]) -> None:
-    """Start another worker; hold what moves to it against its share."""
+    """Start another worker; compare the nodes that move to it with its share."""
     before = here.lnds.streams()["opened"]
     began = time.monotonic()
     workers.append(here.at.start("worker"))
@@ -174,7 +174,7 @@ def joined(report: Report, here: Many, workers: list[Replica]) -> None:
 
 
 async def lateness(at: Installation, customer: Customer) -> float:
-    """Ask an API that often, whether it keeps up or not; return the p99 in ms."""
+    """Send requests at a fixed rate; return the p99 latency in ms."""
     late: list[float] = []
     callers = [Caller("127.0.0.1", at.settings.api_port) for _ in range(_CALLERS)]
     began, number = time.monotonic(), 0
@@ -203,7 +203,7 @@ async def api(
     workers: Sequence[Replica],
     rounds: int,
 ) -> None:
-    """Hold how late the API is with all this against one with ten nodes alone."""
+    """Compare the API's latency with that of an installation of ten nodes."""
     figures = Figures()
     for who in turns(("without", "with", "without again"), rounds=rounds):
         if who == "with":

@@ -1,4 +1,4 @@
-"""B12: what an order costs beside bare calls to poold, on a real auction.
+"""B12: the cost of an order, against bare calls to poold, on a real auction.
 
 From paid to a ticket: ours hears of the payment, keeps money and ticket in SQLite and
 has the order `created`; the base offers a ticket and reads its id. From registered to
@@ -67,7 +67,7 @@ WISH = Channel(capacity=Sats(200_000), bps=1)
 
 @dataclass
 class Bench:
-    """A shop on a real auction, with nobody's money."""
+    """A shop on a real auction, on a test chain."""
 
     shop: Shop
     payments: FakePayments
@@ -79,14 +79,14 @@ class Bench:
     made: dict[str, asyncio.Event] = field(default_factory=dict)
 
     async def created(self) -> Order:
-        """Make an order that waits for its payment."""
+        """Create an order that waits for its payment."""
         order_id = f"{uuid.uuid4()}FO"
         return await orders.create(
             self.shop, TEAM, order_id, WISH, actor="test", now=utc_now()
         )
 
     async def pay(self, order: Order) -> None:
-        """Pay it, and tell of it as the treasury does."""
+        """Pay it, and report the payment as the treasury does."""
         request = order.payment_request
         assert request is not None
         self.payments.pay(request)
@@ -94,7 +94,7 @@ class Bench:
         await checkout.record_payment(self.shop, invoice, now=utc_now())
 
     async def ticketed(self, order: Order) -> Order:
-        """Wait until its ticket is kept; a look every millisecond would see it late."""
+        """Wait until its ticket is stored; polling every millisecond would be late."""
         await self.made.setdefault(order.id, asyncio.Event()).wait()
         order = await self.shop.database.reader.orders.get(order.id)
         assert order.status is Status.CREATED
@@ -120,7 +120,7 @@ class Bench:
         return order
 
     async def bare_ticket(self) -> tuple[str, bytes]:
-        """Offer a ticket and read its id, as the least that has to be done."""
+        """Offer a ticket and read its id: the bare call."""
         bid = trader.Bid(
             details=trader.Order(
                 trader_key=self.account,
@@ -208,7 +208,7 @@ async def _until(holds: Callable[[], Awaitable[bool]]) -> None:
 
 
 async def measured(folder: Path, rounds: int, report: Report) -> None:
-    """Bring it all up, and measure."""
+    """Start everything, and measure."""
     url = f"sqlite:///{folder}/leyden.db"
     await asyncio.to_thread(migrate, url)
     database = await open_database(url)
@@ -251,7 +251,7 @@ async def measured(folder: Path, rounds: int, report: Report) -> None:
 
 
 def main() -> None:
-    """Measure, and tell."""
+    """Measure and report."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     asked = parser.parse_args()

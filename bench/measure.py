@@ -1,4 +1,4 @@
-"""What every benchmark here measures with: fair turns, ratios, and how sure they are.
+"""Tools of all benchmarks: fair turns, ratios, and their confidence.
 
 A machine is never quiet, so no figure stands alone. Contenders take turns in one run,
 forwards and backwards (A B B A), so that a drift of the machine hits both; each turn of
@@ -29,14 +29,14 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 
 def turns(names: Sequence[str], *, rounds: int) -> Iterator[str]:
-    """Name who is next: all forwards, then all backwards, for so many rounds."""
+    """Yield the contenders in turns: forwards, then backwards, for these rounds."""
     for number in range(rounds):
         yield from names if number % 2 == 0 else reversed(names)
 
 
 @dataclass(frozen=True)
 class Ratio:
-    """How one contender compares with the other; 95 of 100 such runs lie between."""
+    """The ratio of two contenders, with its 95 % interval."""
 
     what: str
     median: float
@@ -68,13 +68,13 @@ class Ratio:
 
 
 class Figures:
-    """What was measured, by contender, in the order of their turns."""
+    """The measurements of each contender, in the order of turns."""
 
     def __init__(self) -> None:
         self._of: defaultdict[str, list[float]] = defaultdict(list)
 
     def add(self, name: str, figure: float) -> None:
-        """Keep what one turn gave."""
+        """Add the result of one turn."""
         self._of[name].append(figure)
 
     @property
@@ -93,7 +93,7 @@ class Figures:
 
 
 class Report:
-    """What came out against what was promised; printed, and one JSON object a run."""
+    """The results against the goals; printed, and one JSON object per run."""
 
     def __init__(self, title: str) -> None:
         self._title = title
@@ -101,35 +101,35 @@ class Report:
         print(title, flush=True)
 
     def note(self, sentence: str) -> None:
-        """Print something about the run that is no figure."""
+        """Print a note about the run."""
         self._rows.append({"note": sentence})
         print(f"  {sentence}", flush=True)
 
     def null(self, ratio: Ratio) -> None:
-        """Print what no difference at all came out as."""
+        """Print the ratio of two identical contenders."""
         self._rows.append({"null": True, **asdict(ratio)})
         print(f"  null  {ratio}", flush=True)
 
     def at_least(self, goal: float, ratio: Ratio) -> None:
-        """Hold the median against a goal from below."""
+        """Check that the median is at least a goal."""
         self._goal(ratio, f">= {goal}", met=ratio.median >= goal)
 
     def at_most(
         self, goal: float, ratio: Ratio, *, p90_goal: float | None = None
     ) -> None:
-        """Hold the median, and the 90th percentile if asked, against goals."""
+        """Check that the median, and the 90th percentile if asked, meet the goals."""
         self._goal(ratio, f"<= {goal}", met=ratio.median <= goal)
         if p90_goal is not None:
             text = f"p90 {ratio.p90:.3f} <= {p90_goal}"
             self._goal(ratio, text, met=ratio.p90 <= p90_goal)
 
     def holds(self, sentence: str, *, met: bool) -> None:
-        """Hold anything else against its goal."""
+        """Check any other condition."""
         self._rows.append({"goal": sentence, "met": met})
         print(f"  {'met ' if met else 'MISS'}  {sentence}", flush=True)
 
     def end(self, path: Path | None = None) -> int:
-        """Write the JSON where it is wanted; give the exit code: 1 if a goal is missed.
+        """Write the JSON if asked; return the exit code: 1 if a goal is missed.
 
         BENCH_JSON names the file for a whole run of benchmarks, one object a line.
         """
@@ -146,7 +146,7 @@ class Report:
 
 
 def quantile(values: Iterable[float], share: float) -> float:
-    """Return the value below which so large a share of the values lies."""
+    """Return the value below which this share of the values lies."""
     ordered = sorted(values)
     return ordered[min(len(ordered) - 1, int(len(ordered) * share))]
 

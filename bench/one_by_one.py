@@ -62,7 +62,7 @@ Rows = tuple[Row, ...]  # of one payment, one for each statement
 
 
 async def rows_of(orders: Sequence[Order]) -> list[Rows]:
-    """Make what is to be written of each payment, its ticket included."""
+    """Return the rows to write for each payment, its ticket included."""
     market = SimulatedMarket()
     sealer = Sealer(Keyring.new())
     made = []

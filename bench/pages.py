@@ -1,4 +1,4 @@
-"""B14: what a page costs, beside the endpoint that answers the same as JSON.
+"""B14: the cost of a page, against the endpoint that returns the same as JSON.
 
     ./leyden bench pages [ROUNDS]
 

@@ -1,4 +1,4 @@
-"""List and get as most would write them: FastAPI, SQLAlchemy's ORM and Pydantic.
+"""The list and get endpoints as usually written: FastAPI, SQLAlchemy, Pydantic.
 
 The same key check, the same rows and the same fields, over the same database, on our
 own server. What it leaves out: limits, and noting when a key was used.
@@ -37,7 +37,7 @@ _CONNECTIONS = 40  # more than ask at once: nobody waits for one
 
 
 class Base(DeclarativeBase):
-    """What the tables are made of."""
+    """The base class of the tables."""
 
     type_annotation_map: ClassVar[dict[Any, Any]] = {int: BigInteger}
 
@@ -86,7 +86,7 @@ class LaunchSpec(Base):
 
 
 class Command(Base):
-    """What was asked of a node."""
+    """A command to a node."""
 
     __tablename__ = "node_command"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -120,7 +120,7 @@ class NodesAnswer(BaseModel):
 
 
 class CommandItem(BaseModel):
-    """One thing that was asked of a node."""
+    """A command to a node, in a response."""
 
     action: str
     time: str

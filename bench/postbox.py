@@ -41,7 +41,7 @@ _SECRET = "3f" * 32
 
 @dataclass
 class Postbox:
-    """Nodes with webhooks, and what delivers these."""
+    """Nodes with webhooks, and their dispatcher."""
 
     database: Database
     path: Path
@@ -92,7 +92,7 @@ class Postbox:
                 )
 
     async def announce(self, node: Node, number: int) -> float:
-        """Announce one event, and give the moment when that was durable."""
+        """Announce one event; return the time when it was durable."""
         await self.announce_all(node, [number])
         return time.monotonic()
 
@@ -106,7 +106,7 @@ class Postbox:
             await announcements.announce(tx, node, told, now=utc_now())
 
     def is_busy(self) -> bool:
-        """Return whether something is under way, or due."""
+        """Return whether deliveries are running or due."""
         with contextlib.closing(sqlite3.connect(self.path)) as looking:
             ((busy,),) = looking.execute(
                 "SELECT count(*) FROM task WHERE lease > 0 OR due <= ?",

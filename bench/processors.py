@@ -1,4 +1,4 @@
-"""Who used the processors meanwhile: their shares by program."""
+"""The use of processors, by program."""
 
 import os
 import time
@@ -11,14 +11,14 @@ _LEAST = 0.005  # less is not worth a word
 
 
 class Processors:
-    """What each program had used when this was made."""
+    """The CPU time of each program at the start."""
 
     def __init__(self) -> None:
         self._before = _used()
         self._began = time.monotonic()
 
     def __str__(self) -> str:
-        """Write what was used since then, the most first.
+        """Format the use since then, the most first.
 
         What has ended meanwhile is not counted.
         """

@@ -1,4 +1,4 @@
-"""B10: back after a kill -9 with a hundred nodes, against the start of a usual web app.
+"""B10: recovery from a kill -9 with 100 nodes, against the start of a web app.
 
 Each turn of ours kills the platform with all its real lnds running, starts it again and
 waits for an answer that needs the database. The base (`ten_routes.py`) is FastAPI with
@@ -59,7 +59,7 @@ class Back:
         return {processes.holder(claim) for claim in claims}
 
     async def again(self) -> float:
-        """Kill it and start it again; give the seconds to its first answer."""
+        """Kill and restart the platform; return the seconds to its first answer."""
         self._at.kill()
         log = self._at.home / "serve.log"
         said = len(log.read_text())

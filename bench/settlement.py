@@ -103,19 +103,19 @@ _LEFT = (
 
 
 class Telling(FakePayments):
-    """A treasury that tells all it has, as fast as anyone listens."""
+    """A treasury that reports all its payments as fast as possible."""
 
     def __init__(self, told: Sequence[PaymentUpdate]) -> None:
         super().__init__()
         self._told = told
 
     async def lookup(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
-        """Have nothing to add: all is told already."""
+        """Return nothing: all was reported already."""
         del requests
         return []
 
     async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
-        """Announce it all, then be silent."""
+        """Yield all updates, then nothing more."""
         for update in self._told:
             yield update
             await asyncio.sleep(0)  # as a socket does
@@ -140,12 +140,12 @@ def an_order(number: int) -> Order:
 
 
 def settled(payment_hash: str) -> Invoice:
-    """Make what the treasury tells of one of them."""
+    """Return the treasury's update for one of them."""
     return Invoice(payment_hash=payment_hash, state=InvoiceState.SETTLED, sats=PRICE)
 
 
 def news(payments: int) -> list[PaymentUpdate]:
-    """Announce every payment, some twice, and some that are not ours."""
+    """Return updates of all payments, some twice, and some that are not ours."""
     told = [settled(f"{number:064x}") for number in range(payments)]
     told += _DICE.sample(told, payments // 10)
     told += [
@@ -186,7 +186,7 @@ def _file(url: str) -> Path:
 
 
 def leaves_the_same(one: str, other: str) -> bool:
-    """Return whether the same rows lie in both databases."""
+    """Return whether both databases have the same rows."""
     with _opened(one) as ones, _opened(other) as others:
         return all(
             ones.execute(each).fetchall() == others.execute(each).fetchall()
@@ -214,7 +214,7 @@ async def furnish(url: str, payments: int) -> None:
 
 
 async def settle(database: Database, payments: int) -> float:
-    """Settle all that is told; what was settled before is told as well."""
+    """Settle all updates; settled payments are reported again as well."""
     shop = Shop(
         database=database,
         sealer=Sealer(Keyring.new()),
@@ -236,7 +236,7 @@ async def settle(database: Database, payments: int) -> float:
 
 
 async def settle_what_is_left(url: str, payments: int) -> None:
-    """Go on where somebody was killed."""
+    """Continue after a kill."""
     database = await open_database(url)
     async with database.transaction() as tx:
         await tx.tasks.free_all()
@@ -246,7 +246,7 @@ async def settle_what_is_left(url: str, payments: int) -> None:
 
 
 async def kill_often(url: str, payments: int) -> int:
-    """Have it settled by processes that live for two seconds; give how many died."""
+    """Settle with processes that are killed after 2 s; return how many were."""
     await furnish(url, payments)
     words = (*_ITSELF, "--payments", str(payments), "--settle", url)
     killed = 0
@@ -278,7 +278,7 @@ async def _left(database: Database) -> bool:
 
 
 async def check(database: Database, payments: int) -> None:
-    """Prove it: everything is in its place, and nothing is there twice."""
+    """Check that every payment was settled, and exactly once."""
     sums = await database.reader.ledger.sums()
     assert sums[ledger.RECEIVED] == -payments * PRICE, "drift"
     held = sum(sats for place, sats in sums.items() if place.startswith("held:"))
@@ -296,7 +296,7 @@ def compare(
     goal: float,
     rounds: int,
 ) -> dict[str, str]:
-    """Take turns, and hold the ratio to the first base against its goal.
+    """Run in turns, and check the ratio to the first base.
 
     Give the database that each left in its last turn.
     """
@@ -323,7 +323,7 @@ def compare(
 
 
 def kill(report: Report, what: str, url: str, payments: int) -> None:
-    """Have the same settled by whoever is killed every two seconds."""
+    """Settle the same with a process that is killed every 2 s."""
     killed = uvloop.run(kill_often(url, payments))
     report.note(f"{what}: killed {killed} times, the same sums")
 

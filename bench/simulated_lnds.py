@@ -33,7 +33,7 @@ _EVERYWHERE: Final = "0.0.0.0"  # noqa: S104  each address is a node's
 
 
 class Lnds:
-    """All of them: what each says of itself, and who listens to it."""
+    """All simulated lnds: their states, and their listeners."""
 
     def __init__(self) -> None:
         self.listeners: defaultdict[str, set[asyncio.Transport]] = defaultdict(set)
@@ -41,18 +41,18 @@ class Lnds:
         self._states: dict[str, str] = {}
 
     def state(self, host: str) -> str:
-        """Return what one says of itself."""
+        """Return the state of one."""
         return self._states.get(host, FIRST)
 
     def say(self, state: str, hosts: Iterable[str]) -> None:
-        """Let some come to another state."""
+        """Set the state of some."""
         for host in hosts:
             self._states[host] = state
             for transport in self.listeners.get(host, ()):
                 transport.write(_chunk(state))
 
     def streams(self) -> dict[str, int]:
-        """Count who is listened to."""
+        """Count the streams of each."""
         numbers = [len(each) for each in self.listeners.values()]
         return {
             "once": numbers.count(1),
@@ -87,7 +87,7 @@ class Connection(asyncio.Protocol):
         self._transport.write(answer)
 
     def connection_lost(self, _: Exception | None) -> None:
-        """Nobody listens here any more."""
+        """Remove the listener."""
         self._lnds.listeners[self._host].discard(self._transport)
 
 
@@ -97,7 +97,7 @@ def _chunk(state: str) -> bytes:
 
 
 async def main(folder: Path, port: int) -> None:
-    """Be all of them until the input ends."""
+    """Serve all of them until standard input ends."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(folder / CERTIFICATE, folder / KEY)
     lnds, loop = Lnds(), asyncio.get_running_loop()

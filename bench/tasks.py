@@ -1,4 +1,4 @@
-"""The task queue: tasks a second against one commit each, and due to started.
+"""The task queue: tasks per second against one commit each, and latency.
 
 Both sides do the same durable work on SQLite with synchronous=FULL: each task moves one
 order, writes two entries and one event, and goes from the queue. The base is one bare
@@ -126,7 +126,7 @@ async def _pay(tx: Stores, key: str) -> None:
 
 
 def check(connection: sqlite3.Connection) -> None:
-    """Prove that every task was done once: a rate without that is worth nothing."""
+    """Check that every task was done exactly once."""
     [(paid, sats, entries, lines)] = connection.execute(
         "SELECT (SELECT count(*) FROM bench_order WHERE state = 'paid'),"
         " (SELECT sum(sats) FROM bench_entry), (SELECT count(*) FROM bench_entry),"

@@ -1,4 +1,4 @@
-"""An application as one would write it first: FastAPI, SQLAlchemy, Alembic, ten routes.
+"""A usual application: FastAPI, SQLAlchemy, Alembic, ten routes.
 
     python -m bench.ten_routes FOLDER PORT
 
@@ -49,11 +49,11 @@ def upgrade():
 
 
 class Base(DeclarativeBase):
-    """What all tables have."""
+    """The base class of the tables."""
 
 
 class Team(Base):
-    """Somebody's team."""
+    """A team."""
 
     __tablename__ = "team"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -62,7 +62,7 @@ class Team(Base):
 
 
 class Node(Base):
-    """One of its nodes."""
+    """A node of a team."""
 
     __tablename__ = "node"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -73,7 +73,7 @@ class Node(Base):
 
 
 class Order(Base):
-    """One of its orders."""
+    """An order of a team."""
 
     __tablename__ = "purchase"
     id: Mapped[int] = mapped_column(primary_key=True)
@@ -88,20 +88,20 @@ class _Shown(BaseModel):
 
 
 class TeamAnswer(_Shown):
-    """A team as it is shown."""
+    """A team in a response."""
 
     name: str
 
 
 class NodeAnswer(_Shown):
-    """A node as it is shown."""
+    """A node in a response."""
 
     name: str
     status: str
 
 
 class OrderAnswer(_Shown):
-    """An order as it is shown."""
+    """An order in a response."""
 
     sats: int
     status: str

@@ -1,4 +1,4 @@
-"""A third of what a settled payment writes, in bare tables: a base that has it easy.
+"""A third of the rows of a settled payment, in bare tables: an easy base.
 
 The order, two entries, two balances and an event, one commit for each payment; without
 a constraint, an index but the keys, a ticket, or what an order's row has in it besides.

@@ -1,4 +1,4 @@
-"""A platform with real nodes to measure, and an owner who looks at them all the time.
+"""A platform with real nodes to measure, and an owner who polls them.
 
 The chain is simnet without a backend (neutrino without peers): a node comes as far as
 asking for its wallet, which is all that is measured here.
@@ -34,7 +34,7 @@ PATIENCE_S = 120
 
 
 def free_port() -> int:
-    """Return a port that nobody has."""
+    """Return a free port."""
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         port: int = taken.getsockname()[1]
@@ -77,7 +77,7 @@ class Caller:
         return int(answer.split(" ", 2)[1]), told
 
     def close(self) -> None:
-        """Let the connection go."""
+        """Close the connection."""
         if self._streams is not None:
             self._streams[1].transport.abort()
             self._streams = None
@@ -86,7 +86,7 @@ class Caller:
 async def answering(
     caller: Caller, *, every_s: float = LOOK_EVERY_S, shut_every_s: float | None = None
 ) -> None:
-    """Look at an lnd every millisecond until it says that it waits for its wallet.
+    """Poll an lnd every millisecond until it waits for its wallet.
 
     A door that is still shut may be tried less often.
     """
@@ -155,7 +155,7 @@ class Town:
 
     @property
     def trusts(self) -> ssl.SSLContext:
-        """What trusts the nodes here."""
+        """A TLS context that trusts the nodes here."""
         return ssl.create_default_context(cafile=str(self.home / "authority/root.pem"))
 
     def api(self) -> Caller:
@@ -196,7 +196,7 @@ class Town:
         raise TimeoutError((self.home / "serve.log").read_text()[-2000:])
 
     async def create(self, caller: Caller, name: str) -> str:
-        """Make a node; give its id."""
+        """Create a node; return its id."""
         wish = {
             "name": name,
             "network": "testnet",
@@ -223,7 +223,7 @@ class Town:
         *,
         every_s: float = LOOK_EVERY_S,
     ) -> None:
-        """Look every millisecond until the node shows a status."""
+        """Poll every millisecond until the node has a status."""
         deadline = time.monotonic() + PATIENCE_S
         while time.monotonic() < deadline:
             path = f"{self.nodes}/{node_id}"
@@ -243,7 +243,7 @@ class Town:
             status, _ = await caller.call("GET", path, key=self.key)
 
     def kill(self) -> None:
-        """End the platform as a power cut would."""
+        """Kill the platform, as a power cut would."""
         self.process.send_signal(signal.SIGKILL)
         self.process.wait()
 

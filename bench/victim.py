@@ -1,4 +1,4 @@
-"""A customer beside an attack: asks for little, and how late that is."""
+"""A customer beside an attack: few requests, and their latency."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ _PACE = {API: 8.0, STATE: 10.0, WEBHOOK: 2.0}  # a second; 600 a minute is the l
 
 @dataclass
 class Victim:
-    """Who only wants to be left alone."""
+    """A customer with few requests."""
 
     home: Home
     platform: Platform
@@ -39,7 +39,7 @@ class Victim:
     told: int = 0
 
     async def live(self, seconds: float) -> dict[str, float]:
-        """Live for so long; give the p99 of each thing that is asked, in ms."""
+        """Send requests for a while; return the p99 latency of each kind, in ms."""
         self.late = {what: [] for what in GOALS}
         api = Caller("127.0.0.1", self.home.ports["api_port"])
         writing = Caller("127.0.0.1", self.home.ports["api_port"])
@@ -86,7 +86,7 @@ class Victim:
         *,
         pace: float = 0,
     ) -> None:
-        """Act that often; who is late is late for what should have begun meanwhile."""
+        """Act at a fixed rate; a delay counts for the requests that it delays too."""
         every_s = 1 / (pace or _PACE[what])
         began = due = time.monotonic()
         while due < began + seconds:
@@ -120,7 +120,7 @@ class Victim:
                 return
 
     async def _heard(self, announced: dict[int, float]) -> None:
-        """Wait for every event, and keep how long each took."""
+        """Wait for every event, and record its latency."""
         missing, until = dict(announced), time.monotonic() + PATIENCE_S
         while missing and time.monotonic() < until:
             for each in await asyncio.to_thread(self.there.heard):

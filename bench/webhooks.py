@@ -1,4 +1,4 @@
-"""B3 and B7: how soon and how many webhooks arrive, and who else suffers for whom.
+"""B3 and B7: latency and rate of webhooks, and the effect of bad receivers.
 
 `reaction`: a real lnd is killed, and its `stopped` races a bare observer's: one state
 stream, one POST, no database. `crowd`: 1,000 endpoints get 10 events each through the
@@ -43,7 +43,7 @@ _VERSION = re.compile(r'"lnd_version":"v9\.9\.(\d+)-beta"')
 
 
 async def bare(there: Receivers, *, loop: str = "asyncio") -> Sent:
-    """Send as many as one can without remembering anything."""
+    """Send as many as possible, without storing anything."""
     there.heard()
     sent = await asyncio.to_thread(
         send, there.port, endpoints=ENDPOINTS, events=EVENTS, loop=loop
@@ -53,7 +53,7 @@ async def bare(there: Receivers, *, loop: str = "asyncio") -> Sent:
 
 
 async def ours(there: Receivers) -> Sent:
-    """Announce and deliver as many durably, and prove it."""
+    """Announce and deliver as many durably, and check that."""
     urls = [there.url("prompt", number) for number in range(ENDPOINTS)]
     async with postbox(urls) as box, box.delivering():
 
@@ -75,7 +75,7 @@ async def ours(there: Receivers) -> Sent:
 
 
 def _prove(heard: Iterable[Heard]) -> None:
-    """Nothing lost, nothing doubled, everything in its node's order."""
+    """Check that nothing is lost or doubled, and each node's order is kept."""
     came: defaultdict[str, list[int]] = defaultdict(list)
     for each in heard:
         came[each.path].append(_number(each))
@@ -114,7 +114,7 @@ async def crowd(rounds: int) -> int:
 
 
 async def steady(there: Receivers, manners: Sequence[str], rate: float) -> float:
-    """Announce at a steady rate; give the p99 that prompt receivers saw, in ms."""
+    """Announce at a steady rate; return the p99 latency of prompt receivers in ms."""
     urls = [there.url(manner, number) for number, manner in enumerate(manners)]
     async with postbox(urls) as box, box.delivering():
         there.heard()
@@ -146,7 +146,7 @@ async def steady(there: Receivers, manners: Sequence[str], rate: float) -> float
 
 
 async def trouble(rounds: int) -> int:
-    """Compare what prompt receivers see with and without bad company."""
+    """Compare prompt receivers with and without bad ones beside them."""
     report = Report("B7 webhooks: what hanging and resetting receivers cost others")
     figures = Figures()
     healthy = ["prompt"] * ENDPOINTS
@@ -170,7 +170,7 @@ async def trouble(rounds: int) -> int:
 
 
 async def parked() -> int:
-    """Let 100,000 events wait for receivers that are away, and weigh the process."""
+    """Queue 100,000 events for unreachable receivers; measure the memory."""
     report = Report("B7 webhooks: 100,000 events parked for receivers that are away")
     with receivers() as gone:
         urls = [gone.url("prompt", number) for number in range(ENDPOINTS)]
@@ -208,7 +208,7 @@ async def _until_quiet(box: Postbox) -> None:
 
 
 class _Post(asyncio.Protocol):
-    """The least that can be called sending a webhook."""
+    """A minimal request of a webhook."""
 
     def __init__(self, request: bytes, answered: "asyncio.Future[bytes]") -> None:
         self._request = request
@@ -220,7 +220,7 @@ class _Post(asyncio.Protocol):
         self._transport.write(self._request)
 
     def data_received(self, data: bytes) -> None:
-        """Take the answer, and go."""
+        """Close the connection after the response."""
         if not self._answered.done():
             self._answered.set_result(data)
         self._transport.close()
@@ -243,7 +243,7 @@ class Observer:
         self.listening = asyncio.Event()
 
     async def observe(self, endpoint: str) -> None:
-        """Follow it to its end, and tell."""
+        """Follow the stream to its end, and POST."""
         reader, writer = await asyncio.open_connection(
             self._host, 18_080, ssl=self._tls, server_hostname=endpoint
         )
@@ -298,7 +298,7 @@ def _open_folder() -> Iterator[Path]:
 
 
 async def _race(place: Town, there: Receivers, number: int) -> dict[str, float]:
-    """Kill one lnd; give how long each took to tell the receiver, in ms."""
+    """Kill one lnd; return the ms that each took to notify the receiver."""
     caller = place.api()
     url = there.url("prompt", number)
     wish = {
@@ -364,7 +364,7 @@ async def _until(holds: Callable[[], bool]) -> None:
 
 
 async def main(parts: Sequence[str], rounds: int) -> int:
-    """Run the parts that are asked for; give 1 if one of them misses a goal."""
+    """Run the chosen parts; return 1 if one of them misses a goal."""
     logs.configure(form="text", level="error")
     garbage.freeze()  # as the platform does when it starts
     missed = 0

@@ -1,4 +1,4 @@
-"""The modules a Go program was built from, as it says itself.
+"""The modules that a Go program was built from, by its build info.
 
 Go writes them into each program, with the marks that its own tools look for:
 https://pkg.go.dev/debug/buildinfo.
@@ -16,7 +16,7 @@ _MARK: Final = 16  # bytes before and after the list of modules
 
 
 def modules(program: bytes) -> Iterator[tuple[str, str]]:
-    """Return path and version of each module; nothing where it is no Go program."""
+    """Return path and version of each module; nothing for other programs."""
     found = program.find(_MAGIC)
     while found >= 0 and not program[found + _FLAGS_AT] & _INLINE:
         found = program.find(_MAGIC, found + 1)

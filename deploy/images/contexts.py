@@ -1,4 +1,4 @@
-"""What each image is made of: the files that its Dockerfile adds, and its parts."""
+"""The contents of each image: the files that its Dockerfile adds, and its parts."""
 
 import os
 import platform
@@ -32,7 +32,7 @@ class Content(Struct, frozen=True, kw_only=True):
 
 
 class Sources(Struct, frozen=True, kw_only=True):
-    """What images of Python and Envoy come from, made once for all of them."""
+    """The shared sources of images with Python and Envoy."""
 
     cache: Path
     site: Path
@@ -41,7 +41,7 @@ class Sources(Struct, frozen=True, kw_only=True):
 
 
 async def prepared(into: Path, cache: Path, progress: Progress) -> Sources:
-    """Return what images of Python and Envoy are made of."""
+    """Return the shared sources of images with Python and Envoy."""
     site = python.installed(into)
     python.compiled(site, at=python.SITE)
     extracted = await debian.extracted(debian.PYTHON, cache, progress)
@@ -54,7 +54,7 @@ async def prepared(into: Path, cache: Path, progress: Progress) -> Sources:
 
 
 def of_platform(sources: Sources) -> Content:
-    """Return API servers and workers."""
+    """Return the content of the image for API servers and workers."""
     own = python.entries(sources.site)
     return Content(
         layers={
@@ -66,7 +66,7 @@ def of_platform(sources: Sources) -> Content:
 
 
 def of_envoy(sources: Sources) -> Content:
-    """Return Envoy and the library it is linked to."""
+    """Return the content of the image with Envoy and its library."""
     package = python.envoy_package(sources.site)
     program = Entry(content=python.envoy(sources.site), mode=0o755)
     return Content(
@@ -79,7 +79,7 @@ def of_envoy(sources: Sources) -> Content:
 
 
 async def of_lnd(cache: Path, version: str, progress: Progress) -> Content:
-    """Return one lnd and a home for it."""
+    """Return the content of the image with one lnd."""
     content = await _built(cache, "lnd", version, catalogue.SETS, progress)
     known = "root:x:0:0::/:\nlnd:x:1000:1000::/home/lnd:\n"
     entries = {
@@ -92,7 +92,7 @@ async def of_lnd(cache: Path, version: str, progress: Progress) -> Content:
 
 
 async def of_companion(cache: Path, progress: Progress) -> Content:
-    """Return the companion."""
+    """Return the content of the companion's image."""
     content = await _built(cache, "companion", None, binaries.SETS, progress)
     entries = {
         "bin/companion": Entry(content=content, mode=0o755),
@@ -102,7 +102,7 @@ async def of_companion(cache: Path, progress: Progress) -> Content:
 
 
 async def of_machine(sources: Sources, progress: Progress) -> Content:
-    """Return the platform with Envoy and each lnd, as packages."""
+    """Return the content of the image for one machine: platform, Envoy and lnds."""
     plain = of_platform(sources)
     envoy = python.envoy_package(sources.site)
     shell = await debian.extracted(debian.MACHINE, sources.cache, progress)

@@ -1,4 +1,4 @@
-"""The layer of Debian packages: extracted, not installed, and what scripts would make.
+"""The layer of Debian packages: extracted, with what their scripts would create.
 
 No shell, no package manager, no documentation but licences. The user of the image is in
 passwd; certificates of authorities are in one file, as OpenSSL looks for them.

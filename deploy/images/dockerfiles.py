@@ -1,4 +1,4 @@
-"""Dockerfiles of the kind that is here, read and built without Docker.
+"""Parsing and building our Dockerfiles without Docker.
 
 They start from nothing and add tar files, so that building one is writing its archive:
 it needs no root, runs nothing and asks no registry. Any other instruction is refused.
@@ -19,14 +19,14 @@ _WORDS: Final = {"USER": "User", "WORKDIR": "WorkingDir", "STOPSIGNAL": "StopSig
 
 
 class Recipe(Struct, frozen=True):
-    """What a Dockerfile says."""
+    """The instructions of a Dockerfile."""
 
     layers: tuple[str, ...]  # names of tar files beside it
     config: dict[str, Any]
 
 
 def parse(text: str) -> Recipe:
-    """Return what a Dockerfile says; raise SetupError for what is not built here."""
+    """Parse a Dockerfile; raise SetupError for instructions that we don't build."""
     layers: list[str] = []
     config: dict[str, Any] = {}
     instructions = list(_instructions(text))

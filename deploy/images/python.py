@@ -1,4 +1,4 @@
-"""The layer of Python packages: the wheel of this clone, and what uv.lock pins for it.
+"""The layer of Python packages: this clone's wheel, and the pins of uv.lock.
 
 Envoy is a package of its own here: only an image for one machine has it.
 """
@@ -35,7 +35,7 @@ _OF_THE_BUILD_TOO: Final = ("REQUESTED", "INSTALLER", "RECORD")
 
 
 def installed(folder: Path) -> Path:
-    """Install everything that the platform runs with below a folder; return where."""
+    """Install the platform and its dependencies below a folder; return its path."""
     wheels, site = folder / "wheels", folder / "site"
     _uv("build", "--quiet", "--wheel", "--out-dir", wheels, ROOT)
     [wheel] = wheels.glob("leyden-*.whl")
@@ -58,7 +58,7 @@ def installed(folder: Path) -> Path:
 
 
 def compiled(folder: Path, *, at: str) -> None:
-    """Compile all modules below a folder, as they lie in the image.
+    """Compile all modules below a folder, with their paths in the image.
 
     Nobody there can write what Python compiles. By content rather than by time: the
     same source makes the same bytes.
@@ -96,7 +96,7 @@ def envoy_package(site: Path) -> dict[str, Entry]:
 
 
 def envoy(site: Path) -> bytes:
-    """Return the program."""
+    """Return the path of the program."""
     return (site / "envoy/_bin/envoy").read_bytes()
 
 

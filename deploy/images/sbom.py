@@ -1,4 +1,4 @@
-"""What is in an image, as CycloneDX 1.6: each package by its name, version and URL.
+"""The SBOM of an image, as CycloneDX 1.6: name, version and URL of each package.
 
 It is made of what is there: of the packages that were extracted, of the metadata of the
 Python packages in the layer, of what each Go program says of itself.

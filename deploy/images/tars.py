@@ -1,4 +1,4 @@
-"""Layers: tar files whose bytes follow from what is in them, and from nothing else."""
+"""Layers: reproducible tar files, whose bytes depend only on their entries."""
 
 import io
 import stat
@@ -26,7 +26,7 @@ def folder(*, mode: int = 0o755, own: bool = False) -> Entry:
 
 
 def tree(root: Path, *, at: str = "") -> dict[str, Entry]:
-    """Return what lies in a folder of this machine, by its place in a layer."""
+    """Return the entries of a folder on this machine, by their path in the layer."""
     found: dict[str, Entry] = {}
     prefix = f"{at}/" if at else ""
     for each in sorted(root.rglob("*")):
