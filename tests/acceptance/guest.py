@@ -94,11 +94,11 @@ class Guest(Town):
         except aiohttp.ClientConnectionError:
             raise AssertionError(self.told()) from None
 
-    async def run(self, *words: str) -> str:
+    async def run(self, *words: str, code: int = 0) -> str:
         """Run a `leyden` command; the chain's are the town's."""
         if words[0] == "dev":
-            return await self.host.run(*words)
-        return await super().run(*words)
+            return await self.host.run(*words, code=code)
+        return await super().run(*words, code=code)
 
     async def refused(self, *words: str) -> str:
         """Run a command that fails; give what it said."""

@@ -4,7 +4,7 @@ import secrets
 from pathlib import Path
 
 from leyden.devnet import access, lnd, poold
-from leyden.devnet.access import Access
+from leyden.devnet.access import Access, Cluster
 from leyden.errors import SetupError
 from leyden.values import Struct
 
@@ -48,7 +48,9 @@ class Ports(Struct, frozen=True, kw_only=True):
     auction: AuctionPorts | None = None  # None: there is no auction
 
 
-def access_for(home: Path, chain: str, ports: Ports) -> Access:
+def access_for(
+    home: Path, chain: str, ports: Ports, *, cluster: Cluster | None = None
+) -> Access:
     """Return the addresses and files of a home's daemons.
 
     The btcd password stays the same if there is one already.
@@ -66,6 +68,7 @@ def access_for(home: Path, chain: str, ports: Ports) -> Access:
             user="leyden",
             password=password,
             certificate=str(folder / "btcd" / "rpc.cert"),
+            for_pods=f"{cluster.host}:{ports.btcd}" if cluster else "",
         ),
         lnds={
             "treasury": lnd.access_for(
@@ -76,6 +79,7 @@ def access_for(home: Path, chain: str, ports: Ports) -> Access:
                 peer=ports.treasury_peer,
             )
         },
+        cluster=cluster,
     )
     return alone if ports.auction is None else _with(alone, folder, ports.auction)
 
@@ -86,6 +90,7 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
         chain=chain,
         daemons=list(NAMES),
         btcd=alone.btcd,
+        cluster=alone.cluster,
         lnds={
             **alone.lnds,
             "asker": lnd.access_for(
