@@ -7,8 +7,6 @@ import pytest
 from cryptography import x509
 
 from leyden.devnet import access, cluster
-from leyden.devnet.btcd import Btcd
-from leyden.devnet.journal import Journal
 from leyden.devnet.places import Ports, access_for
 from leyden.devnet.wiring import running_settings
 from leyden.errors import SetupError
@@ -69,22 +67,11 @@ def test_every_command_of_the_home_has_the_settings_of_its_cluster(
     ]
 
 
-def test_btcd_listens_for_pods_where_there_are_any(tmp_path: Path) -> None:
-    def listens(pods: access.Cluster | None) -> list[str]:
-        home = tmp_path / str(pods is None)
-        btcd = Btcd(
-            program=Path("/cache/btcd"),
-            folder=home / "btcd",
-            chain="simnet",
-            access=made(home, pods).btcd,
-            mining_address="SNowhere",
-            journal=Journal(home / "journal"),
-        )
-        written = Path(btcd.argv()[1].partition("=")[2]).read_text()
-        return [line for line in written.splitlines() if line.startswith("rpclisten")]
-
-    assert listens(None) == ["rpclisten=127.0.0.1:1801"]
-    assert listens(IN_PODS) == [
-        "rpclisten=127.0.0.1:1801",
-        "rpclisten=10.213.0.254:1801",
-    ]
+def test_pods_reach_the_chain_and_its_lnds_and_nobody_else_does(tmp_path: Path) -> None:
+    here, apart = made(tmp_path / "a", None), made(tmp_path / "b", IN_PODS)
+    assert here.btcd.address == "127.0.0.1:1801"
+    assert here.lnds["treasury"].peer == "127.0.0.1:1802"
+    assert apart.btcd.address == "10.213.0.254:1801"
+    assert apart.lnds["treasury"].peer == "10.213.0.254:1802"
+    for each in (here, apart):
+        assert each.lnds["treasury"].rest == "127.0.0.1:1804"

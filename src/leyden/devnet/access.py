@@ -21,7 +21,6 @@ class Btcd(msgspec.Struct, frozen=True, kw_only=True):
     user: str
     password: str
     certificate: str  # a path
-    for_pods: str = ""  # host:port; "": no pod connects to it
 
     def __repr__(self) -> str:
         return f"Btcd({self.address})"

@@ -39,7 +39,7 @@ class Btcd(Struct, frozen=True, kw_only=True):
 
     def argv(self) -> list[str]:
         """Return the command line."""
-        return self._command(self.access)
+        return self._command(self.access.address)
 
     async def prepare(self) -> None:
         """Restore blocks that btcd lost, before other programs can connect.
@@ -74,9 +74,9 @@ class Btcd(Struct, frozen=True, kw_only=True):
 
     async def _mend(self) -> None:
         unknown = msgspec.structs.replace(
-            self.access, address=f"127.0.0.1:{free_port()}", for_pods=""
+            self.access, address=f"127.0.0.1:{free_port()}"
         )
-        found = await start(self.name, self._command(unknown), self.folder)
+        found = await start(self.name, self._command(unknown.address), self.folder)
         try:
             await until_serving(
                 self.name, found, self.folder, lambda: _answers(unknown)
@@ -86,21 +86,19 @@ class Btcd(Struct, frozen=True, kw_only=True):
         finally:
             await processes.stop(found, grace_s=self.grace_s)
 
-    def _command(self, access: reached.Btcd) -> list[str]:
-        path = configured(self.folder, self._lines(access))
+    def _command(self, address: str) -> list[str]:
+        path = configured(self.folder, self._lines(address))
         return [str(self.program), f"--configfile={path}"]
 
-    def _lines(self, access: reached.Btcd) -> Iterator[tuple[str, str | int]]:
+    def _lines(self, address: str) -> Iterator[tuple[str, str | int]]:
         yield self.chain, 1
         yield "datadir", str(self.folder / "data")
         yield "logdir", str(self.folder / "logs")
-        yield "rpcuser", access.user
-        yield "rpcpass", access.password
-        yield "rpclisten", access.address
-        if access.for_pods:
-            yield "rpclisten", access.for_pods
-        yield "rpccert", access.certificate
-        yield "rpckey", str(Path(access.certificate).with_suffix(".key"))
+        yield "rpcuser", self.access.user
+        yield "rpcpass", self.access.password
+        yield "rpclisten", address
+        yield "rpccert", self.access.certificate
+        yield "rpckey", str(Path(self.access.certificate).with_suffix(".key"))
         # Its defaults, 10 and 25, are for one person; each lnd takes one of each.
         yield "rpcmaxclients", 10_000
         yield "rpcmaxwebsockets", 10_000

@@ -47,7 +47,12 @@ async def start(
     """Start the cluster, or what is missing of it, with a namespace for nodes."""
     places = Places.of(home)
     await clusters.up(
-        places, machines=None, pods=True, cache=cache, progress=progress, say=say
+        places,
+        machines=None,
+        pods=True,
+        cache=cache,
+        progress=progress,
+        say=lambda line: say(f"cluster: {line}"),
     )
     decided = places.read()
     if decided is None or decided.addresses is None:

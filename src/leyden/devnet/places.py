@@ -39,7 +39,7 @@ class AuctionPorts(Struct, frozen=True, kw_only=True):
 
 
 class Ports(Struct, frozen=True, kw_only=True):
-    """The ports of the daemons, all on 127.0.0.1."""
+    """The ports of the daemons, on this machine alone."""
 
     btcd: int = 18556
     treasury_peer: int = 9735
@@ -53,9 +53,11 @@ def access_for(
 ) -> Access:
     """Return the addresses and files of a home's daemons.
 
+    With a cluster, pods reach btcd and lnds as peers at this machine's address in it.
     The btcd password stays the same if there is one already.
     """
     folder = access.folder(home)
+    host = cluster.host if cluster else lnd.LOOPBACK
     try:
         password = access.load(home).btcd.password
     except SetupError:
@@ -64,11 +66,10 @@ def access_for(
         chain=chain,
         daemons=list(_CHAIN),
         btcd=access.Btcd(
-            address=f"127.0.0.1:{ports.btcd}",
+            address=f"{host}:{ports.btcd}",
             user="leyden",
             password=password,
             certificate=str(folder / "btcd" / "rpc.cert"),
-            for_pods=f"{cluster.host}:{ports.btcd}" if cluster else "",
         ),
         lnds={
             "treasury": lnd.access_for(
@@ -77,14 +78,17 @@ def access_for(
                 rest=ports.treasury_rest,
                 grpc=ports.treasury_grpc,
                 peer=ports.treasury_peer,
+                host=host,
             )
         },
         cluster=cluster,
     )
-    return alone if ports.auction is None else _with(alone, folder, ports.auction)
+    if ports.auction is None:
+        return alone
+    return _with(alone, folder, ports.auction, host)
 
 
-def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
+def _with(alone: Access, folder: Path, ports: AuctionPorts, host: str) -> Access:
     chain = alone.chain
     return Access(
         chain=chain,
@@ -99,6 +103,7 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
                 rest=ports.asker_rest,
                 grpc=ports.asker_grpc,
                 peer=ports.asker_peer,
+                host=host,
             ),
             "seller": lnd.access_for(
                 folder / "seller",
@@ -106,6 +111,7 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
                 rest=ports.seller_rest,
                 grpc=ports.seller_grpc,
                 peer=ports.seller_peer,
+                host=host,
             ),
             "customer": lnd.access_for(
                 folder / "customer",
@@ -113,6 +119,7 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
                 rest=ports.customer_rest,
                 grpc=ports.customer_grpc,
                 peer=ports.customer_peer,
+                host=host,
             ),
         },
         pools={

@@ -57,7 +57,7 @@ def with_chain(given: Settings, chain: access.Access) -> Settings:
         given,
         testnet_chain=chain.chain,
         testnet_backend="btcd",
-        testnet_rpc_host=chain.btcd.for_pods or chain.btcd.address,
+        testnet_rpc_host=chain.btcd.address,
         testnet_rpc_user=chain.btcd.user,
         testnet_rpc_password=chain.btcd.password,
         testnet_rpc_certificate=str(certificate),
