@@ -1,7 +1,6 @@
 """`leyden up --runtime kubernetes`: chain, market and cluster, with nodes in pods."""
 
 import json
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -14,46 +13,46 @@ from tests.cluster import skip_unless_built
 from tests.devcluster.clusters import lnds_of
 from tests.ports import free_port
 
-pytestmark = [
-    pytest.mark.real,
-    pytest.mark.timeout(600),
-    pytest.mark.asyncio(loop_scope="module"),
-]
+pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 
 
-@pytest.fixture(scope="module", autouse=True)
-def possible() -> None:
-    """Skip where this machine cannot have a cluster; the message says why."""
+@pytest.fixture
+def town(tmp_path: Path) -> Town:
+    """A place for an installation, on a machine that can have a cluster."""
     skip_unless_built(*binaries.WITH_PODS)
     try:
         requirements.check()
     except SetupError as error:
         pytest.skip(error.message)
-
-
-@pytest.fixture(scope="module")
-async def pod_town(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Town]:
-    """A whole installation whose nodes are pods."""
-    town = Town(tmp_path_factory.mktemp("pods"), market=True)
+    town = Town(tmp_path, market=True)
     town.environment["LEYDEN_COMPANION_PORT"] = str(free_port())
-    try:
-        await town.up("--runtime", "kubernetes")
-        yield town
-    finally:
-        await town.down()
+    return town
 
 
 async def lnds(town: Town) -> list[int]:
-    """Return the lnds in pods of all nodes that there are."""
+    """Return the lnds in the pods of all nodes."""
     nodes = (await town.of(None, "GET", ""))["nodes"]
-    return [pid for each in nodes for pid in lnds_of(f"node-{each['node_id'].lower()}")]
+    pods = [f"node-{each['node_id'].lower()}" for each in nodes]
+    return [pid for pod in pods for pid in lnds_of(pod)]
 
 
-async def test_the_stories_of_the_readme_are_played_with_pods(pod_town: Town) -> None:
-    """A direct channel to a hosted node, and one of the auction for a node of ours."""
-    town = pod_town
-    for name in ("direct-channel", "first-channel"):
+async def test_one_command_plays_the_whole_story_with_nodes_in_pods(town: Town) -> None:
+    try:
+        await town.up("--runtime", "kubernetes")
         await town.opens()
+        await gets_channels(town)
+        await goes_on_and_is_found_again(town)
+    finally:
+        await town.down()
+    assert namespaces.running(Places.of(town.home).control_plane) is None
+    found = json.loads(await town.run("status", "--json", code=1))
+    assert found["cluster"] == "not running"
+    assert "nodes_running" not in found
+
+
+async def gets_channels(town: Town) -> None:
+    """A direct one, and one of the auction, for a node that the platform hosts."""
+    for name in ("direct-channel", "first-channel"):
         told = await town.run("dev", "scenario", name, "--hosted", "--json")
         story = json.loads(told[told.index("{") :])
         assert story["capacity"] == 1_000_000
@@ -62,27 +61,13 @@ async def test_the_stories_of_the_readme_are_played_with_pods(pod_town: Town) ->
     assert "the books are right" in await town.run("verify")
 
 
-async def test_what_runs_goes_on_and_is_found_again(pod_town: Town) -> None:
-    town = pod_town
+async def goes_on_and_is_found_again(town: Town) -> None:
+    """The platform ends, its nodes do not; it knows where they are by itself."""
     before = await lnds(town)
-    assert before
     said = await town.run("down")
     assert "nodes, their cluster and chain, and the gateway go on" in said
     await town.platform.wait()
-    await town.up()  # without being told where nodes run
+    said = await town.run("up", "--runtime", "local", code=1)
+    assert "choose another folder with --home" in said
+    await town.up()
     assert await lnds(town) == before
-    with pytest.raises(AssertionError, match="choose another folder with --home"):
-        await town.run("up", "--runtime", "local")
-
-
-async def test_nothing_runs_once_nodes_are_stopped_too(pod_town: Town) -> None:
-    town = pod_town
-    before = await lnds(town)
-    said = await town.run("down", "--nodes")
-    assert "cluster: stopped" in said
-    assert namespaces.running(Places.of(town.home).control_plane) is None
-    assert before
-    assert not any(Path(f"/proc/{pid}").exists() for pid in before)
-    found = json.loads(await town.run("status", "--json", code=1))
-    assert found["cluster"] == "not running"
-    assert "nodes_running" not in found
