@@ -186,6 +186,32 @@ async def test_a_failure_is_tried_again_with_growing_pauses(db: Database) -> Non
     ]
 
 
+async def test_what_has_failed_for_days_is_still_tried_again_after_a_pause(
+    db: Database,
+) -> None:
+    """The node of a machine that is lost, say: 1,025 attempts are four days."""
+    attempts: list[int] = []
+
+    async def light(work: Work) -> None:
+        attempts.append(work.attempts)
+        raise ZeroDivisionError
+
+    await put(db, "lamp")
+    now = utc_now()
+    async with db.transaction() as tx:
+        [claim] = await tx.tasks.claim("lamp", now=now, until=now, most=1)
+        await tx.tasks.reschedule(claim, due=now, attempts=2_000)
+    async with Running(db, light):
+        await until(lambda: attempts == [2_001])
+        async with asyncio.timeout(5):
+            while True:
+                due = await db.reader.tasks.next_due("lamp", now=utc_now())
+                if due is not None and due > utc_now():
+                    break
+                await asyncio.sleep(0.002)
+    assert due - utc_now() > timedelta(seconds=290)
+
+
 class _Faltering:
     """A database that does not answer for a while."""
 
