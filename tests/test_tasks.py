@@ -341,6 +341,53 @@ async def test_a_claim_is_extended_while_the_work_goes_on(db: Database) -> None:
     assert runs == 1
 
 
+class _Surprising:
+    """A database whose transactions fail, while told to, as nobody expects."""
+
+    def __init__(self, db: Database) -> None:
+        self.surprises = 0
+        self.commits = 0
+        self.is_odd = False
+        self._db = db
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Stores]:
+        if self.is_odd:
+            self.surprises += 1
+            raise ZeroDivisionError
+        async with self._db.transaction() as tx:
+            yield tx
+        self.commits += 1
+
+
+async def test_claims_are_extended_after_an_error_that_nobody_expects(
+    db: Database,
+) -> None:
+    """Else others take what is being done, and whoever does it is not told."""
+    odd, begun, may_end = _Surprising(db), asyncio.Event(), asyncio.Event()
+
+    async def light(_: Work) -> None:
+        begun.set()
+        await may_end.wait()
+
+    await put(db, "slow lamp")
+    slow = cast("Database", odd)
+    claim_for = timedelta(seconds=0.3)
+    async with Running(slow, light, at_once=1, claim_for=claim_for):
+        await begun.wait()
+        odd.is_odd = True
+        await until(lambda: odd.surprises > 0)
+        odd.is_odd = False
+        claimed = odd.commits
+        await until(lambda: odd.commits > claimed)  # nothing else is written
+        may_end.set()
+        while await left(db):
+            await asyncio.sleep(0.002)
+
+
 async def test_stopping_gives_claims_back_at_once(db: Database) -> None:
     begun = asyncio.Event()
 
