@@ -8,9 +8,12 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import psycopg
 import pytest
 
+from leyden.errors import DatabaseAway
 from leyden.storage.postgres import PostgresDatabase
+from leyden.storage.postgres_errors import translating
 
 _LONG = 31.0
 
@@ -150,6 +153,40 @@ async def test_the_kernel_ends_connections_whose_other_end_is_gone(
         assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 20
         assert line.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == 15_000
         line.close()
+
+
+async def test_a_server_that_only_follows_another_one_is_away(
+    postgres_url: str,
+) -> None:
+    """As after a failover: nothing is read there that was overtaken, nor written."""
+    name = urlsplit(postgres_url).path.removeprefix("/")
+    read_only = "default_transaction_read_only"
+    with psycopg.connect(postgres_url, autocommit=True) as hand:
+        hand.execute(f"ALTER DATABASE {name} SET {read_only} = on")
+    database = await PostgresDatabase.open(postgres_url)
+    with pytest.raises(DatabaseAway):
+        await database.reader.accounts.list_()
+    with pytest.raises(DatabaseAway):
+        async with database.transaction():
+            pass
+    with psycopg.connect(postgres_url, autocommit=True) as hand:
+        hand.execute(f"SET {read_only} = off")
+        hand.execute(f"ALTER DATABASE {name} RESET {read_only}")
+    async with asyncio.timeout(10):  # it is the first one again
+        while True:
+            with contextlib.suppress(DatabaseAway):
+                assert await database.reader.accounts.list_() == []
+                break
+    await database.close()
+
+
+async def test_a_server_that_has_become_read_only_meanwhile_is_away(
+    postgres_url: str,
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("SET default_transaction_read_only = on")
+        with pytest.raises(DatabaseAway), translating():
+            connection.execute("DELETE FROM task")
 
 
 def _connected_to(port: int) -> list[socket.socket]:
