@@ -28,6 +28,7 @@ class FakeRuntime:
         self.starts: list[str] = []
         self.stops: list[str] = []
         self.outdated: set[str] = set()
+        self.unreadable: set[str] = set()  # nodes whose folder the disk does not give
         self._cut_off: set[str] = set()
         self._seen: dict[str, Observation] = {}
         self._tell: Tell = _nobody
@@ -76,6 +77,8 @@ class FakeRuntime:
 
     async def observe(self, node: Node) -> Observation:
         """Return what is known."""
+        if node.id in self.unreadable:
+            raise OSError(errno.EIO, "input/output error")
         if node.id not in self.homes or node.id in self._cut_off:
             return Observation(process=node.process, known=False)
         seen = self._seen.get(node.id)
