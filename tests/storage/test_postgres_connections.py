@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import os
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from leyden.errors import DatabaseAway
 from leyden.storage.postgres import PostgresDatabase
 from leyden.storage.postgres_errors import translating
+from tests.ports import connected_to
 
 _LONG = 31.0
 
@@ -146,7 +146,7 @@ async def test_the_kernel_ends_connections_whose_other_end_is_gone(
     database: PostgresDatabase, router: Router
 ) -> None:
     await database.reader.accounts.list_()
-    ours = _connected_to(router.port)
+    ours = connected_to(router.port)
     assert len(ours) == 2  # of the pool, and the listener's
     for line in ours:
         assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
@@ -187,15 +187,3 @@ async def test_a_server_that_has_become_read_only_meanwhile_is_away(
         connection.execute("SET default_transaction_read_only = on")
         with pytest.raises(DatabaseAway), translating():
             connection.execute("DELETE FROM task")
-
-
-def _connected_to(port: int) -> list[socket.socket]:
-    """Return copies of this process' sockets that are connected to the port."""
-    found = []
-    for each in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(OSError):  # closed meanwhile, or not connected
-            if each.readlink().name.startswith("socket:"):
-                with socket.socket(fileno=os.dup(int(each.name))) as line:
-                    if line.family == socket.AF_INET and line.getpeername()[1] == port:
-                        found.append(line.dup())
-    return found
