@@ -103,6 +103,12 @@ def test_nothing_secret_and_no_volume_is_of_the_chart() -> None:
     assert namespace["metadata"]["annotations"] == KEPT
 
 
+def test_in_the_namespace_of_nodes_no_pod_is_anybody_special() -> None:
+    """The platform may create pods there, and so may whoever takes it over."""
+    [namespace] = [each for each in OBJECTS if each["kind"] == "Namespace"]
+    assert namespace["metadata"]["labels"] == permissions.RESTRICTED
+
+
 def test_nodes_that_outlive_the_chart_are_held_to_what_they_may_reach() -> None:
     held = [
         each["metadata"]
