@@ -286,6 +286,29 @@ async def test_watches_that_end_at_once_are_begun_again_ever_later(
     assert at[2] - at[1] >= 0.2
 
 
+async def test_a_server_that_is_busy_is_asked_when_it_says_and_for_no_more(
+    hands: Hands,
+) -> None:
+    """Listing everything is what costs it most."""
+    hands.cluster.is_busy = True
+    told: list[tuple[str, bool]] = []
+    informer = Informer(
+        hands.api,
+        "/api/v1/nodes",
+        Machine,
+        lambda machine, gone: told.append((machine.metadata.name, gone)),
+    )
+    running = asyncio.create_task(informer.run())
+    at = hands.cluster.watched_at
+    await until(lambda: len(at) == 2)
+    hands.cluster.create("nodes", {"metadata": {"name": "machine-2"}})
+    hands.cluster.is_busy = False
+    await until(lambda: ("machine-2", False) in told)
+    running.cancel()
+    assert at[1] - at[0] >= 1
+    assert informer.lists == 1
+
+
 async def test_of_a_long_log_the_end_is_read(hands: Hands) -> None:
     hands.cluster.log = b"x" * 3 * MOST_TAIL + b"\nthe last\n"
     hands.cluster.log += b"of all\n"
