@@ -118,6 +118,7 @@ class FakeRuntime:
         """Delete a node's home, and its lnd without any report."""
         self.homes.pop(node_id, None)
         self.running.pop(node_id, None)
+        self._seen.pop(node_id, None)
 
     def say(self, node_id: str, state: State) -> None:
         """Set the state of a node's lnd."""

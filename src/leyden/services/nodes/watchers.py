@@ -127,7 +127,7 @@ class Watching:
             seen = await self._seen(node) if node.has_process else None
             if seen is not None:
                 adopted += seen.known and seen.alive
-                held.nodes[node.id] = node.process
+                held.nodes[node.id] = node.process if seen.known else ""
                 # Of most there is nothing new, and reading each again takes seconds of
                 # thousands; what changed meanwhile their streams tell in a moment.
                 if observe(node, seen, fleet.clock()) == node:
@@ -162,7 +162,8 @@ class Watching:
     async def poll_unwatched(self) -> None:
         """Check now and then for own nodes not listened to, until cancelled.
 
-        Such a node was started by a process that lost the shard meanwhile.
+        Such a node was started by a process that lost the shard meanwhile, or nothing
+        of it was there when the shard was adopted.
         """
         while True:
             await asyncio.sleep(_LOOK_EVERY_S)
