@@ -83,7 +83,7 @@ class Hands:
         view = View(self.api, lambda _, __: None)
         await view.ready()
         objects = Objects(self.api, TEMPLATE)
-        return Launches(objects, view, UnknownNodes(), patience=patience), view
+        return Launches(objects, view, UnknownNodes("pods"), patience=patience), view
 
     async def a_pod(self, node: Node) -> Pod:
         pod = await Objects(self.api, TEMPLATE).create_pod(
