@@ -217,6 +217,7 @@ class _Faltering:
 
     def __init__(self, db: Database) -> None:
         self.is_away = False
+        self.refused = 0
         self._db = db
 
     def __getattr__(self, name: str) -> Any:
@@ -225,6 +226,7 @@ class _Faltering:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Stores]:
         if self.is_away:
+            self.refused += 1
             raise DatabaseAway
         async with self._db.transaction() as tx:
             yield tx
@@ -405,6 +407,25 @@ async def test_stopping_gives_claims_back_at_once(db: Database) -> None:
 
     async with Running(db, light):
         await until(lambda: lit == ["lamp"])
+
+
+async def test_whoever_stops_while_the_database_is_away_asks_it_but_once(
+    sqlite_db: Database,
+) -> None:
+    """Each try takes its seconds, and whoever stops us does not wait for hundreds."""
+    db, begun = _Faltering(sqlite_db), 0
+
+    async def hold(_: Work) -> None:
+        nonlocal begun
+        begun += 1
+        await asyncio.Event().wait()
+
+    for number in range(5):
+        await put(sqlite_db, f"lamp {number}")
+    async with Running(cast("Database", db), hold):
+        await until(lambda: begun == 5)
+        db.is_away = True
+    assert db.refused == 1
 
 
 async def test_done_and_the_work_itself_are_one_commit(db: Database) -> None:

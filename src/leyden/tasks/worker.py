@@ -241,5 +241,5 @@ class _Running:
             hand.cancel()
         await asyncio.gather(*hands, return_exceptions=True)
         for claim in hands.values():
-            # Where this fails, the claim runs out and someone tries again.
-            await self._is_rescheduled(claim, self._clock())
+            if not await self._is_rescheduled(claim, self._clock()):
+                return  # this claim runs out, as all others do
