@@ -286,6 +286,25 @@ async def test_watches_that_end_at_once_are_begun_again_ever_later(
     assert at[2] - at[1] >= 0.2
 
 
+async def test_a_change_that_nobody_expects_does_not_end_a_watch(
+    hands: Hands,
+) -> None:
+    told: list[str] = []
+
+    def tell(machine: Machine, gone: bool) -> None:  # noqa: ARG001, FBT001
+        if machine.metadata.name == "machine-2":
+            raise ZeroDivisionError
+        told.append(machine.metadata.name)
+
+    informer = Informer(hands.api, "/api/v1/nodes", Machine, tell)
+    running = asyncio.create_task(informer.run())
+    await until(lambda: told == ["machine-1"])
+    for number in (2, 3):
+        hands.cluster.create("nodes", {"metadata": {"name": f"machine-{number}"}})
+    await until(lambda: told == ["machine-1", "machine-3"])
+    running.cancel()
+
+
 async def test_a_server_that_is_busy_is_asked_when_it_says_and_for_no_more(
     hands: Hands,
 ) -> None:

@@ -89,6 +89,13 @@ class Informer(Generic[T]):
                     # say so for minutes; a list it answers.
                     if not isinstance(error, ClusterAway) or error.code not in _WAITED:
                         self._version = ""
+            except Exception:
+                # It must not end this: nobody would hear of any pod from then on.
+                log.exception(
+                    "a change of a cluster could not be told of",
+                    extra={"path": self._path},
+                )
+                self._version = ""
             if loop.time() - began > _LASTING_S:
                 wait_s = _FIRST_WAIT_S
             await asyncio.sleep(max(wait_s, after_s))
