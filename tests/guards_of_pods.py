@@ -146,7 +146,7 @@ GUARDS = (
     Guard(
         "who cannot see a pod does not say that it has ended",
         _PODS,
-        "pod.status.phase in _ENDED and not _is_removed(pod)",
+        "pod.status.phase in _ENDED and _is_told_by_kubelet(pod)",
         "pod.status.phase in _ENDED",
         "tests/runtimes/test_pods.py",
     ),

@@ -33,6 +33,7 @@ class StandInCluster:
         self.watched_at: list[float] = []
         self.is_silent = False  # watches say nothing
         self.ends_watches = False  # at once
+        self.is_busy = False  # and watches are to be asked for again, a second later
         self.log = b""
         self.tokens: dict[str, Object] = {}  # the status of each one's review
         self.is_away = False  # for who asks about one object, or a token
@@ -152,6 +153,10 @@ class StandInCluster:
 
     async def _watch(self, request: web.Request, plural: str) -> web.StreamResponse:
         self.watched_at.append(asyncio.get_running_loop().time())
+        if self.is_busy:
+            refused = refusal(429, "TooManyRequests")
+            refused.headers["Retry-After"] = "1"
+            return refused
         answer = web.StreamResponse()
         await answer.prepare(request)
         told = int(request.query["resourceVersion"])

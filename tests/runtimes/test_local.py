@@ -21,6 +21,7 @@ from leyden.domain.nodes import Node, Type
 from leyden.domain.versions import Version
 from leyden.errors import Away, CannotStart, SetupError
 from leyden.lnd import home
+from leyden.lnd.chains import Chain
 from leyden.lnd.home import Tls
 from leyden.lnd.tail import BEGINNING
 from leyden.lnd.trust import trusting_whenever
@@ -346,6 +347,25 @@ async def test_with_no_file_left_to_open_nothing_is_forgotten(
     await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
     await hands.crash(node)
     await until(lambda: not hands.told[-1].alive)
+
+
+async def test_a_backup_that_could_not_be_opened_is_read_at_the_next_look(
+    tmp_path: Path, node: Node
+) -> None:
+    """`ulimit -n` again: lnd writes another one only with another channel."""
+    hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
+    homes = LocalHomes(hands.layout)
+    file = home.channel_backup(hands.layout.home(node), Chain.SIMNET)
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"one channel")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        assert homes.look(node, BEGINNING).channel_backup is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert homes.look(node, BEGINNING).channel_backup == b"one channel"
+    assert homes.look(node, BEGINNING) == NOTHING_NEW
 
 
 async def test_a_node_that_was_only_just_made_takes_nothing(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """Homes in memory, without lnds in them, for tests and trying things out."""
 
+import errno
+
 from leyden.domain.nodes import Node
 from leyden.lnd.tail import News, Place
 from leyden.runtimes.base import Found, Usage
@@ -16,6 +18,7 @@ class FakeHomes:
         self._looked: dict[str, bytes] = {}
         self.macaroons: dict[str, tuple[str, ...]] = {}
         self.usages: dict[str, Usage] = {}
+        self.unreadable: set[str] = set()  # nodes whose folder the disk does not give
 
     async def log(self, node: Node, lines: int) -> list[str]:
         """Return the last lines that were put there."""
@@ -31,6 +34,8 @@ class FakeHomes:
 
     def look(self, node: Node, place: Place) -> Found:
         """Return what a test has added since the last look."""
+        if node.id in self.unreadable:
+            raise OSError(errno.EIO, "input/output error")
         backup = self.channel_backups.get(node.id)
         news = backup if backup != self._looked.get(node.id) else None
         if backup is not None:

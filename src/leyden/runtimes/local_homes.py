@@ -79,8 +79,9 @@ class LocalHomes:
         mark = (there.st_ino, there.st_mtime_ns)
         if looked.mark == mark:
             return Found(log=news) if news is not None else NOTHING_NEW
-        looked.mark = mark
         backup = _last(Path(looked.backup), _MOST_BACKUP)
+        if backup:  # else it could not be opened, and is looked at again
+            looked.mark = mark
         return Found(channel_backup=backup or None, log=news)
 
     async def catch_up(self, node: Node, place: Place) -> News:

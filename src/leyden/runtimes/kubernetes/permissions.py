@@ -16,6 +16,9 @@ _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _AUTHORIZATION: Final = "rbac.authorization.k8s.io"
 _NAME: Final = "leyden-nodes"
 _ACCOUNT: Final = "leyden"
+# Whoever may create pods may create one that is root on its machine: not there. Those
+# of nodes are of the strictest kind.
+RESTRICTED: Final = {"pod-security.kubernetes.io/enforce": "restricted"}
 
 
 class Permission(Struct, frozen=True, kw_only=True):
@@ -89,8 +92,12 @@ async def _is_allowed(api: Api, verb: str, asked: Permission, namespace: str) ->
 
 def manifests(namespace: str, own: str) -> Iterator[dict[str, Any]]:
     """Yield the namespaces of nodes and of the platform, its account, and its roles."""
-    for each in (namespace, own):
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}}
+    for each, labels in ((namespace, {"labels": RESTRICTED}), (own, {})):
+        yield {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": each, **labels},
+        }
     subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": own}
     yield {
         "apiVersion": "v1",
