@@ -2,6 +2,8 @@
 
 The link works once, for an hour, in the browser in which it was asked for, and until
 the password is changed. It ends all sessions, and leaves the second factor as it is.
+Only passkeys from before the address was confirmed end: whoever opened the link of an
+invitation first could add them, and the link was shown to who invited.
 
 Whoever asks is answered before anybody looks whether the address is known: the answer,
 and the time it takes, are the same.
@@ -95,6 +97,8 @@ async def reset(
         await tx.accounts.set_password(link.user_id, digest)
         await tx.sessions.end_others(link.user_id, but="")
         await tx.email_links.end_all(link.user_id)
+        if await tx.email_links.confirmed(link.user_id) is None:
+            await tx.second_factors.remove_passkeys(link.user_id)
         await tx.email_links.confirm(link.user_id, link.address, now=now)
         await tx.audit.add(
             at=now,
