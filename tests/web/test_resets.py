@@ -184,6 +184,7 @@ async def test_passkeys_from_before_the_address_was_confirmed_end(
     assert (await enter_by_passkey(Visitor(site), device)).status == 401
     # From then on it is hers, and so is what she adds.
     assert (await nobody.sign_in(ALICE, NEW)).status == 303
+    await send_emails(office)  # that it was changed
     await add_passkey(nobody, device := Authenticator(HERE), NEW)
     again = await chosen(nobody, await linked(nobody, office, served), PASSWORD)
     assert again.status == 303

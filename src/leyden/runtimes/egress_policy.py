@@ -164,7 +164,9 @@ def _inside_nat64(networks: Iterable[Network]) -> list[IPv6Network]:
     """Return the addresses by which NAT64 leads to those of IPv4 among them."""
     base = int(NAT64.network_address)
     return [
-        IPv6Network((base | int(each.network_address), NAT64.prefixlen + each.prefixlen))
+        IPv6Network(
+            (base | int(each.network_address), NAT64.prefixlen + each.prefixlen)
+        )
         for each in networks
         if isinstance(each, IPv4Network)
     ]

@@ -82,11 +82,17 @@ async def find(
 
 
 async def reset(
-    platform: Platform, word: str, password: str, *, browser: str, now: datetime
+    platform: Platform,
+    word: str,
+    password: str,
+    *,
+    browser: str,
+    address: str,
+    now: datetime,
 ) -> None:
     """Set a new password and end all sessions; the second factor stays."""
     link = await find(platform, word, browser=browser, now=now)
-    digest = await passwords.digest(password)
+    digest = await passwords.digest(password, address=address)
     async with platform.database.transaction() as tx:
         await tx.people.lock(link.user_id)
         # The password may have been changed, or the link used, while this was hashed.
