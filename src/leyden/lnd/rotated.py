@@ -96,4 +96,4 @@ def _part(path: Path, stack: ExitStack) -> Part:
 
 
 def _opened(path: Path) -> BufferedIOBase:
-    return open(path, "rb", opener=open_theirs)  # noqa: PTH123  Path.open takes none
+    return open(path, "rb", opener=open_theirs)
