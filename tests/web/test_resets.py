@@ -20,6 +20,7 @@ from tests.web.test_account import enrolled
 from tests.web.test_passkeys import HERE
 from tests.web.test_passkeys import _add as add_passkey
 from tests.web.test_passkeys import _enter as enter_by_passkey
+from tests.web.test_team import invite
 from tests.web.visitor import Shown, Visitor
 
 ALICE = "alice@example.org"
@@ -259,6 +260,23 @@ async def test_asking_is_limited_for_known_and_unknown_alike(
         await ask(f"ghost{number}@example.org", "192.0.2.1")
     with pytest.raises(TooMany):
         await ask("ghost20@example.org", "192.0.2.1")
+
+
+async def test_nobodys_invitations_keep_a_link_from_who_asks_for_one(
+    alice: Visitor,
+    charlie: Visitor,
+    nobody: Visitor,
+    office: Emailing,
+    served: MailServer,
+) -> None:
+    """They are emails to the same address, and anybody with a team sends them."""
+    del alice
+    for number in range(11):
+        assert (await invite(charlie, ALICE)).startswith("/app/invitation"), number
+    await send_emails(office)
+    assert len(served.subjects(ALICE)) == 10
+    await linked(nobody, office, served)
+    assert served.subjects(ALICE)[-1] == "Reset your password"
 
 
 async def test_a_wrong_address_is_refused_and_sends_nothing(
