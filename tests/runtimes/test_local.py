@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -23,7 +24,7 @@ from leyden.errors import Away, CannotStart, SetupError
 from leyden.lnd import home
 from leyden.lnd.chains import Chain
 from leyden.lnd.home import Tls
-from leyden.lnd.tail import BEGINNING
+from leyden.lnd.tail import BEGINNING, END
 from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes.base import NOTHING_NEW, Usage
 from leyden.runtimes.layout import Layout
@@ -397,6 +398,44 @@ async def test_an_owner_does_not_learn_where_a_node_lives(tmp_path: Path) -> Non
         "no space left: ~",
         "~/lnd-2, ~.",
     ]
+
+
+@pytest.mark.parametrize("part", ["logs", "data", "logs/bitcoin", "data/chain"])
+async def test_no_link_leads_out_of_a_nodes_folder(tmp_path: Path, part: str) -> None:
+    """Its lnd runs as its own user, and we read as root."""
+    layout = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout
+    own, other = a_node(), replace(a_node(), id="7b1f0c5e-0000-4000-8000-000000000000N")
+    chain = layout.grounds[own.network].chain
+    for node in (own, other):
+        _logged(layout, node, f"of {node.id}\n".encode())
+        backup = home.channel_backup(layout.home(node), chain)
+        backup.parent.mkdir(parents=True)
+        backup.write_bytes(node.id.encode())
+    linked = layout.home(own) / part
+    shutil.rmtree(linked)
+    linked.symlink_to(layout.home(other) / part)
+    homes = LocalHomes(layout)
+    assert f"of {other.id}" not in await homes.log(own, 10)
+    assert await homes.channel_backup(own) in {None, own.id.encode()}
+    found = homes.look(own, BEGINNING)
+    assert found.channel_backup in {None, own.id.encode()}
+
+
+async def test_nobody_waits_for_a_pipe_in_a_nodes_folder(tmp_path: Path) -> None:
+    layout, node = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout, a_node()
+    chain = layout.grounds[node.network].chain
+    for file in (
+        home.log_file(layout.home(node), chain),
+        home.channel_backup(layout.home(node), chain),
+    ):
+        file.parent.mkdir(parents=True)
+        os.mkfifo(file)
+    homes = LocalHomes(layout)
+    async with asyncio.timeout(5):
+        assert homes.look(node, END).channel_backup is None
+        assert await homes.channel_backup(node) is None
+        assert await homes.log(node, 10) == []
+        assert (await homes.catch_up(node, BEGINNING)).place == BEGINNING
 
 
 async def test_a_log_is_read_beside_the_loop(tmp_path: Path) -> None:

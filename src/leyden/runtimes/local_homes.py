@@ -9,6 +9,7 @@ from typing import Final
 
 from leyden import processes
 from leyden.domain.nodes import Node
+from leyden.files import open_theirs_below
 from leyden.lnd import home, identity, sweep, tail
 from leyden.lnd.chains import Chain
 from leyden.lnd.tail import News, Place
@@ -51,14 +52,16 @@ class LocalHomes:
 
     def _log(self, node: Node, lines: int) -> list[str]:
         file = home.log_file(self._layout.home(node), self._chain(node))
-        words = _last_lines(file) or _last_lines(self._layout.output(node))
+        folder = self._layout.folder(node)
+        words = _last_lines(folder, file)
+        words = words or _last_lines(folder, self._layout.output(node))
         text = self._without_paths(words.decode(errors="replace"), node)
         return text.splitlines()[-lines:]
 
     async def channel_backup(self, node: Node) -> bytes | None:
         """Return lnd's own backup of its channels, if it has written one."""
         file = home.channel_backup(self._layout.home(node), self._chain(node))
-        return _last(file, _MOST_BACKUP) or None
+        return _last(self._layout.folder(node), file, _MOST_BACKUP) or None
 
     async def public_key(self, node: Node) -> str:
         """Return the public key that lnd wrote into its graph."""
@@ -79,7 +82,7 @@ class LocalHomes:
         mark = (there.st_ino, there.st_mtime_ns)
         if looked.mark == mark:
             return Found(log=news) if news is not None else NOTHING_NEW
-        backup = _last(Path(looked.backup), _MOST_BACKUP)
+        backup = _last(self._layout.folder(node), Path(looked.backup), _MOST_BACKUP)
         if backup:  # else it could not be opened, and is looked at again
             looked.mark = mark
         return Found(channel_backup=backup or None, log=news)
@@ -153,10 +156,10 @@ def _keep_small(output: str) -> None:
             os.truncate(output, 0)
 
 
-def _last(file: Path, most: int) -> bytes:
-    """Return the end of a file; empty if it is missing or a link."""
+def _last(folder: Path, file: Path, most: int) -> bytes:
+    """Return the end of a file of a node; empty if it is missing, or by a link."""
     try:
-        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        opened = open_theirs_below(folder, file)
     except OSError:
         return b""
     with os.fdopen(opened, "rb") as content:
@@ -165,14 +168,14 @@ def _last(file: Path, most: int) -> bytes:
         return content.read(most)
 
 
-def _last_lines(file: Path) -> bytes:
+def _last_lines(folder: Path, file: Path) -> bytes:
     """Return the end of a log from the beginning of a line.
 
     What is left of a line that was cut may begin within a path, which nothing would
     recognize as one of ours.
     """
     # One byte more tells whether there is more.
-    words = _last(file, _MOST_LOG + 1)
+    words = _last(folder, file, _MOST_LOG + 1)
     return words if len(words) <= _MOST_LOG else words.partition(b"\n")[2]
 
 
