@@ -102,10 +102,15 @@ class StandInCluster:
                 self._turn.set()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        if request.path == "/apis/authentication.k8s.io/v1/tokenreviews":
-            return await self._reviewed(request)
-        if request.path == f"/apis/metrics.k8s.io/v1beta1/namespaces/{NAMESPACE}/pods":
-            return self._measured()
+        match request.path:
+            case "/apis/authentication.k8s.io/v1/tokenreviews":
+                return await self._reviewed(request)
+            case "/apis/metrics.k8s.io/v1beta1/namespaces/lnds/pods":
+                return self._measured()
+            case _:
+                return await self._asked(request)
+
+    async def _asked(self, request: web.Request) -> web.StreamResponse:
         parts = request.path.removeprefix("/api/v1/").split("/")
         plural, name, of = [*parts[2 * (parts[0] == "namespaces") :], "", ""][:3]
         if "watch" in request.query:

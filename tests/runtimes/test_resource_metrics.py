@@ -1,4 +1,4 @@
-"""What nodes in a cluster use, where the cluster knows; and nothing where it does not."""
+"""What nodes in a cluster use, where it knows; nothing where it does not."""
 
 import logging
 from collections.abc import AsyncIterator

@@ -112,9 +112,7 @@ async def test_each_process_has_samples_of_its_own(
 ) -> None:
     """Nobody's page is empty because another process takes the samples."""
     processes = [Samples(), Samples()]
-    following = [
-        asyncio.create_task(each.follow(harness.fleet)) for each in processes
-    ]
+    following = [asyncio.create_task(each.follow(harness.fleet)) for each in processes]
     try:
         async with asyncio.timeout(10):
             while not all(each.of(node.id) for each in processes):

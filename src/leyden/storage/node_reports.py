@@ -55,7 +55,7 @@ class NodeReports:
 
     async def heights(self) -> dict[str, int]:
         """Return the height that was last reported of each node, by id."""
-        return {id_: height for id_, height in await self._run(sql.heights)}
+        return dict(await self._run(sql.heights))
 
     async def keep_log_tail(self, node_id: str, tail: bytes) -> None:
         """Store the end of a node's log, compressed, beside its report."""

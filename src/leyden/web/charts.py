@@ -121,7 +121,7 @@ def _processor(
 
 
 def _chain(heights: Values, times: Sequence[datetime]) -> Chart | None:
-    """Draw the growth of the chain from its first to its last height, if it is known."""
+    """Draw the growth of the chain from its first to its last height, if known."""
     known = [each for each in heights if each is not None]
     if len(known) < 2:  # noqa: PLR2004  growth has two ends
         return None

@@ -6,6 +6,8 @@ An API server sends many more fields; msgspec skips them.
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import msgspec
+
 from leyden.values import Struct, field
 
 NODE_LABEL: Final = "leyden/node"
@@ -186,9 +188,9 @@ class PodMetrics(Struct, frozen=True, kw_only=True):
 
 
 class PodMetricsList(Struct, frozen=True, kw_only=True):
-    """What pods use: all at once, for metrics-server knows no pages."""
+    """What pods use: all PodMetrics at once, for metrics-server knows no pages."""
 
-    items: Sequence[PodMetrics] | None = None
+    items: Sequence[msgspec.Raw] | None = None
 
 
 class Thing(Struct, frozen=True, kw_only=True):

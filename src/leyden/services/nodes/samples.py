@@ -1,8 +1,8 @@
 """Resource usage of nodes in the last hour, for a node's page.
 
 Each process that serves pages takes samples of its own, keeps them in memory, and loses
-them at its end: a row for each of ten thousand nodes twice a minute is more than what
-they are for is worth to a database.
+them at its end. A database would have to write a row for each of ten thousand nodes
+twice a minute, for charts that are seldom looked at.
 """
 
 import asyncio
@@ -124,9 +124,7 @@ class Samples:
         return grown / (now - before.at).total_seconds()
 
 
-def _passed(
-    node_id: str, traffic: Mapping[str, Traffic] | None
-) -> tuple[float, float]:
+def _passed(node_id: str, traffic: Mapping[str, Traffic] | None) -> tuple[float, float]:
     """Return the bytes to and from a node so far."""
     if traffic is None:
         return _UNKNOWN, _UNKNOWN
