@@ -80,7 +80,7 @@ async def test_usage_of_a_node_that_runs_is_known_or_said_not_to_be(case: Case) 
         assert usage == Usage()
     else:
         assert usage.memory is not None
-        assert usage.memory > 1 << 20
+        assert usage.memory > 0
         assert usage.cpu_s is not None
         assert usage.cpu_s >= 0
     assert usage.disk is None, "it is asked for alone"

@@ -494,9 +494,8 @@ async def test_the_doctor_tries_from_a_pod_whether_nodes_are_held(
     assert nobody[3].to_do.startswith("nodes reach it: apply the NetworkPolicies")
     assert pods_in(shore, namespace) == [], "it leaves no pod"
     migrate(given)
-    async with running(given):
+    async with running(given), opened(given) as platform:
         found = [each async for each in cluster_doctor.examine(given)]
-    assert [bool(each.to_do) for each in found] == [False, True, False, True, False]
-    async with opened(given) as platform:
         to_do = await machine.egress_policy(platform)
+    assert [bool(each.to_do) for each in found] == [False, True, False, True, False]
     assert to_do.startswith("not so: nodes do not reach the API server, at ")
