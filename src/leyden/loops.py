@@ -36,7 +36,7 @@ from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
 from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.services.events import log as event_log
-from leyden.services.nodes import issuance, reconciler, relocations
+from leyden.services.nodes import issuance, reconciler, relocations, samples
 from leyden.services.nodes.fleet import (
     CERTIFICATES,
     HOUSEKEEPING,
@@ -190,6 +190,7 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
         ),
         Queue(kind=ROUTES, run=Routes(fleet).update, at_once=1, at_home=True),
         Queue(kind=HOUSEKEEPING, run=Housekeeping(fleet).look, at_once=1, at_home=True),
+        Queue(kind=samples.RETIRED, run=samples.retire, at_once=1),
     ]
     if fleet.tor is not None:
         tell = Onions(fleet, fleet.tor).look

@@ -10,10 +10,13 @@ from leyden.certificates.authority import Authority
 from leyden.domain.nodes import Action, Node
 from leyden.gateway.base import Traffic
 from leyden.gateway.elsewhere import GatewayElsewhere
+from leyden.loops import fleet_queues
 from leyden.runtimes.base import Usage
+from leyden.services.nodes.fleet import EVERYTHING
 from leyden.services.nodes.samples import EVERY, KEPT, Samples
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from tests.services.fleet_harness import FleetHarness
 
@@ -105,6 +108,23 @@ async def test_an_hour_is_kept_and_nothing_of_nodes_that_do_not_run(
     await harness.work()
     await samples.take(harness.fleet)
     assert samples.of(node.id) == ()
+
+
+async def test_the_task_of_the_release_before_is_ended(harness: FleetHarness) -> None:
+    db = harness.fleet.database
+    async with db.transaction() as tx:
+        await tx.tasks.put("samples", EVERYTHING, due=harness.now)
+    queues = fleet_queues(harness.fleet, harness.watching)
+    [left] = [each for each in queues if each.kind == "samples"]
+    worker = Worker(db, [left], clock=lambda: harness.now)
+    working = asyncio.create_task(worker.run())
+    try:
+        async with asyncio.timeout(10):
+            while await db.reader.tasks.next_due("samples", now=harness.now + EVERY):
+                await asyncio.sleep(0.002)
+    finally:
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)
 
 
 async def test_each_process_has_samples_of_its_own(

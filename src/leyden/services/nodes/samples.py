@@ -18,8 +18,10 @@ from leyden.errors import Away
 from leyden.gateway.base import Traffic
 from leyden.runtimes.base import Usage
 from leyden.services.nodes.fleet import Fleet
+from leyden.services.shared.steps import ClaimedTask
 from leyden.values import Struct
 
+RETIRED: Final = "samples"
 EVERY: Final = timedelta(seconds=30)
 KEPT: Final = 120  # an hour
 # Nobody else waits for longer than these few take: 4 µs each.
@@ -28,6 +30,10 @@ _FIELDS: Final = 6  # of a sample; 6 KiB a node, and 60 MiB for ten thousand
 _UNKNOWN: Final = math.nan
 
 log = logging.getLogger(__name__)
+
+
+async def retire(_due: ClaimedTask) -> None:
+    """End the task of the release before this one, which one worker sampled by."""
 
 
 class Sample(Struct, frozen=True):
