@@ -46,12 +46,13 @@ class Guest(Town):
             "LEYDEN_BACKUP_STORE": str(folder / "store"),
         }
 
-    async def up(self) -> None:
+    async def up(self, *options: str) -> None:
         """Serve; returns once it is ready."""
         log = (self.home.parent / f"{self.home.name}.log").open("ab")
         self.platform = await asyncio.create_subprocess_exec(
             LEYDEN,
             "serve",
+            *options,
             env=self.environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=log,
