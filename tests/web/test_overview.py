@@ -147,6 +147,9 @@ async def test_balances_are_shown_until_somebody_leaves(
         assert re.fullmatch(r"\d\d:\d\d:\d\d: [\d.]+ [KM]?i?B", await said.inner_text())
         await page.locator("svg.chart").nth(1).focus()
         assert await said.inner_text() == latest
+        await page.keyboard.press("ArrowLeft")
+        used = await page.locator("figure output").nth(1).inner_text()
+        assert re.fullmatch(r"\d\d:\d\d:\d\d: 0\.0 % of a core", used)
 
         await page.clock.fast_forward("14:00")
         await page.keyboard.press("Shift")
