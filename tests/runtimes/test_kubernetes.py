@@ -108,12 +108,17 @@ def spec(node: Node) -> LaunchSpec:
 
 
 class Told(Struct):
-    """Companions that reported no more than the end of a log."""
+    """Companions that reported no more than the end of a log, or the disk."""
 
     log: bytes = b""
+    disk: int | None = None
+    height: int = 0
 
     async def usage(self, _: str) -> Usage:
-        return Usage()
+        return Usage(disk=self.disk, height=self.height)
+
+    async def heights(self) -> dict[str, int]:
+        return {a_node().id: self.height}
 
     async def channel_backup(self, _: str) -> None:
         return None

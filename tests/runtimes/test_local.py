@@ -26,7 +26,7 @@ from leyden.lnd.chains import Chain
 from leyden.lnd.home import Tls
 from leyden.lnd.tail import BEGINNING, END
 from leyden.lnd.trust import trusting_whenever
-from leyden.runtimes.base import NOTHING_NEW, Usage
+from leyden.runtimes.base import NOTHING_NEW, STOPPED
 from leyden.runtimes.layout import Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
@@ -371,13 +371,45 @@ async def test_a_backup_that_could_not_be_opened_is_read_at_the_next_look(
 
 async def test_a_node_that_was_only_just_made_takes_nothing(tmp_path: Path) -> None:
     hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
-    assert await LocalHomes(hands.layout).usage(a_node()) == Usage()
+    usage = await LocalHomes(hands.layout).usage(a_node())
+    assert usage == replace(STOPPED, disk=0)
 
 
 def _logged(layout: Layout, node: Node, content: bytes) -> None:
     file = home.log_file(layout.home(node), layout.grounds[node.network].chain)
     file.parent.mkdir(parents=True)
     file.write_bytes(content)
+
+
+async def test_whoever_does_not_follow_the_log_knows_the_height_too(
+    tmp_path: Path,
+) -> None:
+    """An API server beside a worker: the worker follows the log."""
+
+    def block(height: int) -> bytes:
+        at = "2026-03-01 12:00:00.000"
+        said = f"New block: height={height}, sha={'ab' * 32}"
+        return f"{at} [INF] NTFN: {said}\n".encode()
+
+    layout = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout
+    here = processes.identify(os.getpid())
+    assert here is not None
+    node = replace(a_node(), process=here.written)
+    homes = LocalHomes(layout)
+
+    async def height() -> int:
+        return (await homes.usages([node]))[node.id].height
+
+    assert await height() == 0
+    _logged(layout, node, block(811))
+    assert await height() == 811
+    file = home.log_file(layout.home(node), layout.grounds[node.network].chain)
+    with file.open("ab") as log:
+        log.write(block(812))
+    assert await height() == 812
+    with file.open("ab") as log:
+        log.write(b"nothing of a block\n" * 10_000)
+    assert await height() == 812
 
 
 async def test_an_owner_does_not_learn_where_a_node_lives(tmp_path: Path) -> None:
