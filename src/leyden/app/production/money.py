@@ -44,8 +44,7 @@ async def macaroon(platform: Platform) -> str:
             if _DENIED in error.message:
                 return ""
     return (
-        "treasury_macaroon may spend; bake one that may not, see docs/operating.md, "
-        "The treasury"
+        "treasury_macaroon may spend; bake one that may not, see docs/treasury.md"
     )
 
 
