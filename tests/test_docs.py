@@ -256,6 +256,7 @@ def test_every_table_has_a_heading(page: Path) -> None:
         _, _, below = table.partition("\n")
         assert re.match(r" *(\| ?-+ ?)+\|\n", below), table[:80]
 
+
 @pages
 def test_every_file_that_is_named_exists(page: Path) -> None:
     for named in inline(page):

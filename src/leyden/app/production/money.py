@@ -43,9 +43,7 @@ async def macaroon(platform: Platform) -> str:
         except NodeRefused as error:
             if _DENIED in error.message:
                 return ""
-    return (
-        "treasury_macaroon may spend; bake one that may not, see docs/treasury.md"
-    )
+    return "treasury_macaroon may spend; bake one that may not, see docs/treasury.md"
 
 
 async def inbound(platform: Platform) -> str:
