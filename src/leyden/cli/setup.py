@@ -19,7 +19,7 @@ _SECRET = ("password", "macaroon", "token", "secret", "url")
 
 @click.command()
 @as_json
-@click.option("--markdown", is_flag=True, help="The table in docs/operating.md.")
+@click.option("--markdown", is_flag=True, help="The rows in docs/settings.md.")
 def config(*, as_json: bool, markdown: bool) -> None:
     """Print every setting with its value, default and meaning.
 
