@@ -102,8 +102,8 @@ GUARDS = (
     Guard(
         "what may be under way unseen is not given up",
         _OPENING,
-        "if _LOCKED <= asked_ago < _OVER:",
-        "if False:",
+        "may_come = _LOCKED <= asked_ago < _OVER",
+        "may_come = False",
         "tests/services/test_opening.py",
     ),
     Guard(

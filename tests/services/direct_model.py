@@ -190,13 +190,10 @@ class DirectModel(Model):
             asked_ago = timedelta(0)
             if sale.status == "submitted" and sale.asked_at is not None:
                 asked_ago = self.now - sale.asked_at
-            if sale.held < sale.total or short:
+            may_come = LOCKED <= asked_ago < GONE  # it may be under way all the same
+            if sale.held < sale.total or short or (waited and not may_come):
                 self._end(sale, "failed")
-            elif LOCKED <= asked_ago < GONE:
-                pass  # it may be under way all the same
-            elif waited:
-                self._end(sale, "failed")
-            elif self.seller.fee_sat_per_vb * 240 <= sale.most_fee:
+            elif not may_come and self.seller.fee_sat_per_vb * 240 <= sale.most_fee:
                 self._ask(sale, anew=asked_ago >= GONE)
 
     def _ask(self, sale: DirectSale, *, anew: bool) -> None:

@@ -11,8 +11,9 @@
 A refusal counts only after another look shows that nothing is under way. For a while
 no look shows that: lnd locks the coins of an opening for ten minutes, and may go on
 with it for longer. Where nobody waited for its answer, what is not found then is
-neither asked for again nor given up. What was signed and is not published is neither settled nor cancelled, until the payer's lock
-gets too short: then the payment goes back, and the worst is a channel given away.
+neither asked for again nor given up. What was signed and is not published is neither
+settled nor cancelled, until the payer's lock gets too short: then the payment goes
+back, and the worst is a channel given away.
 """
 
 import logging
@@ -126,16 +127,12 @@ class _Step:
     async def _may_ask(self, wallet: SellerWallet) -> bool:
         """Bring the order to `submitted`; otherwise say when to look again, or end."""
         order, shop = self._order, self._shop
-        held = await shop.database.reader.ledger.balance(ledger.held(order.id))
-        if held < order.total_fee:
-            return await self._give_up("its payment is not held any more")
-        if _lock_left(order, wallet.height) < self._rules.lock_left:
-            return await self._give_up("the payer's lock ends too soon")
         asked_ago = await self._asked_ago()
-        if _LOCKED <= asked_ago < _OVER:
+        may_come = _LOCKED <= asked_ago < _OVER
+        if why := await self._why_over(wallet, may_come=may_come):
+            return await self._give_up(why)
+        if may_come:
             return await self._look_again(self._rules.opening_every)
-        if _waited_long(shop, order):
-            return await self._give_up("its node was not connected in time")
         if wallet.fee_sat_per_vb > order.quote.highest_fee_sat_per_vb:
             log.warning(
                 "fees of the chain are above the order's",
@@ -152,6 +149,18 @@ class _Step:
             return await self._submit()
         # Asked anew, it is to be known since when.
         return asked_ago < _OVER or await self._unreached()
+
+    async def _why_over(self, wallet: SellerWallet, *, may_come: bool) -> str:
+        """Return why no channel is opened for the order any more; "" if one may be."""
+        order, shop = self._order, self._shop
+        held = await shop.database.reader.ledger.balance(ledger.held(order.id))
+        if held < order.total_fee:
+            return "its payment is not held any more"
+        if _lock_left(order, wallet.height) < self._rules.lock_left:
+            return "the payer's lock ends too soon"
+        if _waited_long(shop, order) and not may_come:
+            return "its node was not connected in time"
+        return ""
 
     async def _asked_ago(self) -> timedelta:
         """Return how long ago the seller was asked first, if it was."""
