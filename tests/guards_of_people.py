@@ -149,6 +149,14 @@ GUARDS = (
         "left_alone",
     ),
     Guard(
+        "codes are counted wherever they come from",
+        "services/people/sign_in.py",
+        "        await attempts.count_code(platform, person.email, now=now)",
+        "        pass",
+        _SIGN_IN,
+        "however_many",
+    ),
+    Guard(
         "a session ends one day",
         "domain/sign_in.py",
         "now < self.expires and now - self.seen < idle",

@@ -8,6 +8,7 @@ import pytest
 
 from leyden.errors import SetupError
 from leyden.gateway import hash_key
+from leyden.gateway.bootstrap import Bootstrap
 from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.values import replace
@@ -59,6 +60,14 @@ async def test_nobody_finds_an_address_that_is_counted_as_somebody_elses(
     await gateway.apply([harbour.route("0.0.0.0/0"), lighthouse.route("0.0.0.0/0")])
     assert len(await fill(callers, harbour.name, LIKE_ALICE)) == PER_SOURCE
     assert await callers.admitted(lighthouse.name, ALICE)
+
+
+def test_a_gateway_that_is_not_started_leaves_nothing(
+    tmp_path: Path, listening: ListenerOptions
+) -> None:
+    folder = tmp_path / "home" / "gateway"
+    LocalGateway(folder, listening, Bootstrap(), envoy=Path("/nowhere"))
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_each_gateway_hashes_with_a_key_of_its_own_that_stays(tmp_path: Path) -> None:

@@ -308,6 +308,31 @@ async def test_with_an_authenticator_the_password_alone_opens_nothing(
     assert again.status == 401
 
 
+async def test_codes_are_guessed_a_few_times_however_many_addresses_one_has(
+    alice: Visitor, nobody: Visitor, platform: Platform, fleet_harness: FleetHarness
+) -> None:
+    await _give_totp(platform, "alice@example.org")
+
+    async def enter(visitor: Visitor, code: str) -> int:
+        await visitor.sign_in("alice@example.org", PASSWORD)
+        await visitor.get("/app/second-factor")
+        shown = await visitor.submit("/app/second-factor", {"code": code})
+        return shown.status
+
+    def code() -> str:
+        return totp_code(RFC_SECRET, int(fleet_harness.now.timestamp()) // 30)
+
+    assert await enter(nobody, code()) == 303  # which is not counted
+    await nobody.submit("/app/sign-out")
+    fleet_harness.now += timedelta(seconds=30)
+    thieves = [Visitor(alice.site, address=f"203.0.113.{n}") for n in range(5)]
+    guessed = [await enter(each, "000000") for each in thieves]
+    assert guessed == [401, 401, 401, 429, 429]
+    assert await enter(Visitor(alice.site, address="203.0.113.9"), code()) == 429
+    # She has signed in in this browser before, and so does not wait for them.
+    assert await enter(nobody, code()) == 303
+
+
 @pytest.mark.parametrize(
     "credential",
     ["", "{}", "[]", "null", "x", '{"rawId": 7}', '{"rawId": "AAAA", "response": {}}'],

@@ -127,6 +127,8 @@ async def second_factor(
     person = await reader.people.get(session.user_id)
     here = _browser_key(platform, person.email, known)
     await attempts.count(platform, person.email, session.address, here=here, now=now)
+    if not here:
+        await attempts.count_code(platform, person.email, now=now)
     step = await verify_code(platform, person.id, code, now=now)
     async with platform.database.transaction() as tx:
         # What began with a password may have ended with it while the code was typed.
@@ -141,6 +143,8 @@ async def second_factor(
         await attempts.forgive(
             platform, tx, person.email, session.address, here=here, attempts=2
         )
+        if not here:
+            await attempts.forgive_code(platform, tx, person.email)
         return await begin(
             platform,
             tx,
