@@ -161,8 +161,14 @@ GUARDS = (
             (
                 "a_payment_that_timed_out",
                 "checkout",
-                "gives_back=any(_may_give_back(each) for _, each in news)",
-                "gives_back=False",
+                "gives_back = any(_may_give_back(each) for _, each in news)",
+                "gives_back = False",
+            ),
+            (
+                "a_payment_settled_late",
+                "checkout",
+                "if not gives_back and any(",
+                "if False and any(",
             ),
             (
                 "a_late_payment",

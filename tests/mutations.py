@@ -396,8 +396,8 @@ _OF_MONEY = (
     Guard(
         "what is buried is not taken back for want of news",
         "services/channels/payment_sweep.py",
-        "if each.state in _MAY_VANISH and each.outpoint",
-        "if each.outpoint",
+        "        and each.state in _MAY_VANISH\n",
+        "",
         "tests/services/test_outputs.py",
     ),
     Guard(

@@ -301,6 +301,17 @@ def test_a_channel_for_a_name_that_is_not_there_is_refused(
     assert (refused.exit_code, f"did you mean {pier!r}" in refused.stderr) == (4, True)
 
 
+def test_a_channel_for_a_node_without_a_wallet_asks_for_no_password(
+    here: Harbour, typed: Typed, pier: str
+) -> None:
+    here.seller.fill([1_500_000])
+    refused = typed("flow", "quote", CAPACITY, "--for", pier)
+    assert (refused.exit_code, f"leyden wallet init {pier!r}" in refused.stderr) == (
+        5,
+        True,
+    )
+
+
 def test_what_cannot_be_claimed_says_what_to_do(
     here: Harbour, typed: Typed, pier: str, alone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,6 +14,7 @@ from leyden.services.platform import Platform
 from leyden.web.site import Site
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
+from tests.web.test_team import invite
 from tests.web.visitor import Visitor
 
 RFC_SECRET = b"12345678901234567890"
@@ -389,6 +390,37 @@ async def test_a_flood_of_sign_ins_is_asked_to_come_back(
     assert not any(await asyncio.gather(*flood))
     assert all(each.result() for each in busy)
     assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
+
+
+async def test_a_flood_from_one_address_keeps_nobody_else_out(
+    alice: Visitor, charlie: Visitor, nobody: Visitor
+) -> None:
+    """An invitation of who has an account takes a password to be hashed each time."""
+    del charlie
+    flooding = nobody.at("203.0.113.5")
+    link = await invite(alice, "charlie@example.org")
+    word = link.partition("word=")[2]
+    await flooding.get(link)
+    done = threading.Event()
+    slow = passwords._SLOWLY
+    busy = [slow.submit(done.wait, 20) for _ in range(slow._max_workers)]
+    fields = {"word": word, "password": PASSWORD}
+    flood = [
+        asyncio.create_task(flooding.submit("/app/invitation", dict(fields)))
+        for _ in range(2 * passwords.MOST)
+    ]
+    async with asyncio.timeout(10):
+        while sum(each.done() for each in flood) < len(flood) - passwords.MOST_OF_ONE:
+            await asyncio.sleep(0.01)
+    assert {each.result().status for each in flood if each.done()} == {503}
+    signing_in = asyncio.create_task(nobody.sign_in("alice@example.org", PASSWORD))
+    async with asyncio.timeout(10):
+        while slow._work_queue.qsize() <= passwords.MOST_OF_ONE:
+            await asyncio.sleep(0.01)
+    done.set()
+    assert (await signing_in).status == 303
+    assert {each.status for each in await asyncio.gather(*flood)} == {503, 303}
+    assert all(each.result() for each in busy)
 
 
 async def test_a_code_completes_no_sign_in_that_has_ended(

@@ -1,9 +1,8 @@
 """No gateway on this machine: those elsewhere ask the API for their routes."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from leyden.gateway.base import Traffic
 from leyden.gateway.routes import Route
 
 
@@ -20,6 +19,5 @@ class GatewayElsewhere:
     async def apply(self, routes: Iterable[Route]) -> None:
         """Do nothing: gateways are told by the API servers, once they ask."""
 
-    async def traffic(self) -> Mapping[str, Traffic]:
-        """Return no figures: they are counted elsewhere."""
-        return {}
+    async def traffic(self) -> None:
+        """Return that nothing is known: each of those gateways counts its own."""

@@ -7,6 +7,7 @@ FOLDER/
 ├── claim              held by the Envoy that runs here
 ├── bootstrap-*.json   named after its content, so that the command line tells all
 ├── connection_limits.wasm
+├── limits.key        of the hashes in that (see hash_key.py)
 ├── routes.pb          what is in force (see local.py)
 ├── admin.sock
 ├── starting.lock     held by whoever starts it
@@ -21,13 +22,13 @@ import logging
 import os
 import resource
 from collections.abc import AsyncIterator
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from leyden import processes
 from leyden.errors import SetupError
 from leyden.files import write_private
+from leyden.gateway import hash_key
 from leyden.gateway.admin import Admin, Silent
 from leyden.gateway.bootstrap import ADMIN, Bootstrap, flags
 from leyden.gateway.filters import LIMITS
@@ -72,7 +73,7 @@ class Supervisor:
         self._folder = folder
         self._ready_s = ready_s
         self._envoy = Path(os.path.realpath(envoy))
-        self._limits = files(__package__).joinpath(LIMITS).read_bytes()
+        self._limits = hash_key.with_key(hash_key.kept(folder))
         digest = hashlib.sha256(self._limits).hexdigest()
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._files, connections = file_limits(

@@ -146,6 +146,10 @@ class Tasks:
         )
         return from_us(rows[0][0]) if rows else None
 
+    async def is_queued(self, kind: str, key: str) -> bool:
+        """Return whether a task waits, or runs."""
+        return bool(await self._run(sql.find, kind=kind, key=key))
+
     async def refuse_lost(self, claim: Claim) -> None:
         """Raise Lost if somebody else has the task; nothing is locked."""
         if not await self._run(sql.held, **claim.held):

@@ -209,8 +209,15 @@ class _Running:
     async def _extend(self) -> None:
         while True:
             await asyncio.sleep(self.queue.claim_for.total_seconds() / 3)
-            with contextlib.suppress(Away, Stale):
+            try:
                 await self._extend_all()
+            except (Away, Stale):
+                pass
+            except Exception:
+                # It must not end this: others would take what goes on here.
+                log.exception(
+                    "claims were not extended", extra={"queue": self.queue.kind}
+                )
 
     async def _extend_all(self) -> None:
         hands = dict(self._hands)
@@ -234,5 +241,5 @@ class _Running:
             hand.cancel()
         await asyncio.gather(*hands, return_exceptions=True)
         for claim in hands.values():
-            # Where this fails, the claim runs out and someone tries again.
-            await self._is_rescheduled(claim, self._clock())
+            if not await self._is_rescheduled(claim, self._clock()):
+                return  # this claim runs out, as all others do

@@ -113,13 +113,20 @@ async def _record(
 
     async def step() -> None:
         async with shop.database.transaction() as tx:
+            ids = {order_id for order_id, _ in news}
+            gives_back = any(_may_give_back(each) for _, each in news)
             work = await UnitOfWork.load(
                 tx,
-                {order_id for order_id, _ in news},
+                ids,
                 now=now,
                 with_outputs=any(isinstance(each, Output) for _, each in news),
-                gives_back=any(_may_give_back(each) for _, each in news),
+                gives_back=gives_back,
             )
+            # What is settled too late becomes credit, too; as in `_keep_all`.
+            if not gives_back and any(
+                invoices.is_late(work.order(order_id), each) for order_id, each in news
+            ):
+                work = await UnitOfWork.load(tx, ids, now=now, gives_back=True)
             # Neighbours in the database together, so that few of its pages change at a
             # time; what is told of one order keeps its order.
             for order_id, update in sorted(news, key=itemgetter(0)):
@@ -130,7 +137,7 @@ async def _record(
 
 
 def _may_give_back(update: PaymentUpdate) -> bool:
-    """Return whether money may become credit: late, too much, or of an ended order."""
+    """Return whether money may become credit, as far as the update alone tells."""
     return isinstance(update, Output) or update.state is InvoiceState.CANCELLED
 
 

@@ -8,13 +8,16 @@
 4. Once the channel is *published* the held payment is settled.
 5. In one transaction that is booked, and the order is `filled`.
 
-A refusal counts only after another look shows that nothing is under way. What was
-signed and is not published is neither settled nor cancelled, until the payer's lock
+A refusal counts only after another look shows that nothing is under way. For a while
+no look shows that: lnd locks the coins of an opening for ten minutes, and may go on
+with it for longer. Where nobody waited for its answer, what is not found then is
+neither asked for again nor given up. What was signed and is not published is neither settled nor cancelled, until the payer's lock
 gets too short: then the payment goes back, and the worst is a channel given away.
 """
 
 import logging
 from datetime import timedelta
+from typing import Final
 
 from leyden.domain import ledger, pricing
 from leyden.domain.destinations import Destination
@@ -44,6 +47,11 @@ log = logging.getLogger(__name__)
 
 _WAITS = {Status.CREATING, Status.CREATED}
 _AGAIN = timedelta(seconds=5)
+# After it was asked first, lnd has the coins locked for at least so long if it opens.
+_LOCKED: Final = timedelta(minutes=9)
+# And after so long it has given up on what it was asked in that time: it does ten
+# minutes after each of the peer's two messages, and looks once a minute.
+_OVER: Final = timedelta(minutes=35)
 
 
 async def open_channel(shop: Shop, due: ClaimedTask) -> None:
@@ -123,6 +131,9 @@ class _Step:
             return await self._give_up("its payment is not held any more")
         if _lock_left(order, wallet.height) < self._rules.lock_left:
             return await self._give_up("the payer's lock ends too soon")
+        asked_ago = await self._asked_ago()
+        if _LOCKED <= asked_ago < _OVER:
+            return await self._look_again(self._rules.opening_every)
         if _waited_long(shop, order):
             return await self._give_up("its node was not connected in time")
         if wallet.fee_sat_per_vb > order.quote.highest_fee_sat_per_vb:
@@ -137,7 +148,18 @@ class _Step:
             addresses = await shop.dialing.addresses(to, order.organization_id)
         if not await self._seller.connect(self._to.pubkey, addresses):
             return await self._unreached()
-        return order.status is Status.SUBMITTED or await self._submit()
+        if order.status is not Status.SUBMITTED:
+            return await self._submit()
+        # Asked anew, it is to be known since when.
+        return asked_ago < _OVER or await self._unreached()
+
+    async def _asked_ago(self) -> timedelta:
+        """Return how long ago the seller was asked first, if it was."""
+        if self._order.status is not Status.SUBMITTED:
+            return timedelta(0)
+        steps = await self._shop.database.reader.moves.timeline(self._order.id)
+        asked = max(at for status, at in steps if status is Status.SUBMITTED)
+        return self._shop.clock() - asked
 
     async def _submit(self) -> bool:
         async with self._due.transaction() as tx:

@@ -48,12 +48,12 @@ async def sign_in(
         email = check_email(email)
     except Malformed:
         raise Unauthorized(WRONG) from None
-    passwords.check_room()  # before it is counted: it is no fault of theirs
+    passwords.check_room(address)  # before it is counted: it is no fault of theirs
     here = _browser_key(platform, email, known)
     await attempts.count(platform, email, address, here=here, now=now)
     found = await platform.database.reader.people.password(email)
     person, kept = found if found is not None else (None, None)
-    right = await passwords.is_right(password, kept)
+    right = await passwords.is_right(password, kept, address=address)
     if person is None or not right:
         raise Unauthorized(WRONG)
     async with platform.database.transaction() as tx:
