@@ -277,7 +277,10 @@ async def test_a_form_that_is_refused_leads_to_the_field_that_was_wrong(
         page = screen.page
         await screen.sign_in("alice@example.org")
         await screen.go(f"{alice.root}/nodes/new")
-        for field, value in (("#whitelist", "10.0.0.0/33"), ("#f-minchansize", "seven")):
+        for field, value in (
+            ("#whitelist", "10.0.0.0/33"),
+            ("#f-minchansize", "seven"),
+        ):
             await page.fill("#name", "morning light")
             if not await page.is_visible(field):
                 await page.click("summary:has-text('More settings')")
