@@ -1,3 +1,4 @@
+import json
 import os
 import socket
 import subprocess
@@ -118,6 +119,23 @@ def test_another_homes_platform_is_not_taken_for_this_ones(
         server.shutdown()
     assert shown.exit_code == 1
     assert '"api": "not running"' in shown.stdout
+
+
+def test_status_says_where_the_dashboard_is_and_how_to_sign_in(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    login = {"email": "owner@localhost", "password": "a lamp in every window"}
+    (home / "dev.json").write_text(json.dumps({"dashboard_login": login}))
+    monkeypatch.setenv("LEYDEN_API_PORT", "8000")
+    shown = typed("status", "--json").stdout
+    assert login["password"] not in shown
+    said = json.loads(shown)
+    assert said["dashboard"] == "http://localhost:8000/app/"
+    assert said["sign_in_as"] == (
+        f"owner@localhost; its password is in {home / 'dev.json'}"
+    )
 
 
 @pytest.fixture

@@ -17,6 +17,8 @@ from leyden.daemons import build as builds
 from leyden.daemons import catalogue
 from leyden.daemons.toolchain import installer
 from leyden.daemons.workshop import place
+from leyden.devnet.wiring import PEER_PORTS
+from leyden.domain import peer_ports
 from leyden.errors import LeydenError
 from leyden.processes import most_files
 from leyden.runtimes.cgroups import Cgroups
@@ -244,16 +246,22 @@ def _ports(given: Settings) -> Iterator[Finding]:
                 what=f"{len(taken)} ports are in use: {numbers}",
                 well=False,
                 mend="stop the programs that have them, or add free ones to "
-                f"{given.home_path / 'leyden.toml'}:\n" + _other_ports(ports, taken),
+                f"{given.home_path / 'leyden.toml'}:\n"
+                + _other_ports(given, ports, taken),
             )
 
 
-def _other_ports(ports: Mapping[str, int], taken: list[str]) -> str:
-    """Return lines for leyden.toml that move the ports in use by one distance."""
+def _other_ports(given: Settings, ports: Mapping[str, int], taken: list[str]) -> str:
+    """Return lines for leyden.toml that move the ports in use by one distance.
+
+    None of them is a port of nodes' peers: the node that gets it would have no peers.
+    """
+    of_peers = peer_ports.parse(given.peer_ports or PEER_PORTS)
     for distance in range(_DISTANCE, _DISTANCE * 50, _DISTANCE):
         others = {name: ports[name] + distance for name in taken}
         if max(others.values()) <= _LAST_PORT and all(
-            port not in ports.values() and _is_free(port) for port in others.values()
+            port not in ports.values() and port not in of_peers and _is_free(port)
+            for port in others.values()
         ):
             return "\n".join(f"{name} = {port}" for name, port in others.items())
     return "\n".join(f"{name} = ..." for name in taken)

@@ -85,7 +85,7 @@ def _detached(given: Settings, runtime: str | None) -> None:
     if (pid := holder(given)) is not None:
         raise SetupError(
             f"{given.home_path} is in use by process {pid}; it may be up already: "
-            "see `leyden status`"
+            "`leyden status` shows that, and where its dashboard is"
         )
     said = _folder(given, "logs") / "up.log"
     ready = given.home_path / _READY
