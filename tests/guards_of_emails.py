@@ -51,6 +51,14 @@ GUARDS = (
         "ends_every_session",
     ),
     Guard(
+        "a reset ends passkeys from before the address was confirmed",
+        "services/people/resets.py",
+        "            await tx.second_factors.remove_passkeys(link.user_id)",
+        "            pass",
+        _RESETS,
+        "before_the_address",
+    ),
+    Guard(
         "asking for resets is limited, known or not",
         "services/people/resets.py",
         "    await attempts.count_all(platform, counted, within=_WITHIN, now=now)",

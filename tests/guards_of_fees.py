@@ -161,8 +161,14 @@ GUARDS = (
             (
                 "a_payment_that_timed_out",
                 "checkout",
-                "any(_may_credit(update) for _, update in unbooked)",
-                "False",
+                "lock_organizations = any(_may_credit(each) for _, each in unbooked)",
+                "lock_organizations = False",
+            ),
+            (
+                "a_payment_settled_late",
+                "checkout",
+                "if not lock_organizations and any(",
+                "if False and any(",
             ),
             (
                 "a_late_payment",

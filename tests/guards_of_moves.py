@@ -17,6 +17,22 @@ GUARDS = (
         _STORY,
     ),
     Guard(
+        "a start that began before a move has ended before it is sealed",
+        _MOVES,
+        " and not await tasks.is_queued(NODE, node.id)",
+        "",
+        _STORY,
+        "start_that_began",
+    ),
+    Guard(
+        "a start makes no folder where one was renamed meanwhile",
+        "runtimes/local_launches.py",
+        "        if not node.has_wallet:\n            folder.mkdir(exist_ok=True)\n",
+        "        folder.mkdir(exist_ok=True)\n",
+        _COPIES,
+        "makes_no_other_folder",
+    ),
+    Guard(
         "a copy that differs is never started",
         _MOVES,
         "if arrived != sealed:",

@@ -660,7 +660,7 @@ GUARDS = (
         "runtimes/unknown.py",
         """                extra={"why": why},
             )
-        _COUNT.set(len(self._why))
+        _count()
 """,
         """                extra={"why": why},
             )

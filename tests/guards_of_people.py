@@ -22,7 +22,7 @@ GUARDS = (
     Guard(
         "a form's Origin is ours",
         "web/forms.py",
-        'if origin is not None and urlsplit(origin).netloc != headers.get("host"):',
+        'if origin is not None and origin.partition("://")[2] != headers.get("host"):',
         "if False:",
         _PROTECTION,
         "from_another_site",
@@ -149,6 +149,14 @@ GUARDS = (
         "left_alone",
     ),
     Guard(
+        "codes are counted wherever they come from",
+        "services/people/sign_in.py",
+        "        await attempts.count_code(platform, person.email, now=now)",
+        "        pass",
+        _SIGN_IN,
+        "however_many",
+    ),
+    Guard(
         "a session ends one day",
         "domain/sign_in.py",
         "now < self.expires and now - self.seen < idle",
@@ -159,12 +167,18 @@ GUARDS = (
     Guard(
         "who waits for a password to be looked at is bounded",
         "services/people/passwords.py",
-        "    if not _PLACES.acquire(blocking=False):\n"
-        "        raise Away(_BUSY, retry_after_s=_COME_BACK_S)\n"
-        "    _PLACES.release()",
-        "    return",
+        "self._taken.total() >= MOST or",
+        "",
         _SIGN_IN,
-        "flood",
+        "a_flood_of_sign_ins",
+    ),
+    Guard(
+        "one address takes some places of that queue at most",
+        "services/people/passwords.py",
+        "or (mine and self._taken[mine] >= MOST_OF_ONE)",
+        "",
+        _SIGN_IN,
+        "one_address",
     ),
     Guard(
         "a new password ends every other session",

@@ -14,7 +14,43 @@ _TOKENS = "runtimes/kubernetes/tokens.py"
 _REPORTS = "tests/api/test_companions.py"
 _HOME_REPORTS = "services/nodes/home_reports.py"
 
+_METRICS = "runtimes/kubernetes/resource_metrics.py"
+_MEASURED = "tests/runtimes/test_resource_metrics.py"
+_SAMPLES = "services/nodes/samples.py"
+
 GUARDS = (
+    Guard(
+        "a cluster is asked once for what all nodes use",
+        _METRICS,
+        "return self._at is not None and self._clock() - self._at < than_s",
+        "return False",
+        _MEASURED,
+        "one_question",
+    ),
+    Guard(
+        "what a cluster does not say of a node is not 0",
+        _METRICS,
+        "            return UNKNOWN\n",
+        "            return PodUsage(memory=0, cpu_cores=0.0)\n",
+        _MEASURED,
+        "without_metrics_server",
+    ),
+    Guard(
+        "traffic that gateways elsewhere count is not 0",
+        _SAMPLES,
+        "        return _UNKNOWN, _UNKNOWN\n",
+        "        return 0, 0\n",
+        "tests/services/test_samples.py",
+        "not_0",
+    ),
+    Guard(
+        "an API server samples nodes that a worker looks after",
+        "app/installation.py",
+        'background({"samples": follow})',
+        "background({})",
+        "tests/app/test_sampling.py",
+        "samples",
+    ),
     Guard(
         "a backup of channels that a companion reported is not missed",
         "runtimes/kubernetes/homes.py",
@@ -146,7 +182,7 @@ GUARDS = (
     Guard(
         "who cannot see a pod does not say that it has ended",
         _PODS,
-        "pod.status.phase in _ENDED and not _is_removed(pod)",
+        "pod.status.phase in _ENDED and _is_told_by_kubelet(pod)",
         "pod.status.phase in _ENDED",
         "tests/runtimes/test_pods.py",
     ),

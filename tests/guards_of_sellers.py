@@ -100,6 +100,20 @@ GUARDS = (
         _TESTS,
     ),
     Guard(
+        "what may be under way unseen is not given up",
+        _OPENING,
+        "may_come = _LOCKED <= asked_ago < _OVER",
+        "may_come = False",
+        "tests/services/test_opening.py",
+    ),
+    Guard(
+        "what is asked for anew is known to be, and since when",
+        _OPENING,
+        "return asked_ago < _OVER or await self._wait_for_peer()",
+        "return True",
+        "tests/services/test_opening.py",
+    ),
+    Guard(
         "nothing is opened for a lock that ends soon",
         _OPENING,
         "if _lock_left(order, wallet.height) < self._rules.lock_left:",

@@ -394,10 +394,28 @@ _OF_MONEY = (
         "tests/storage/test_sqlite_reads.py",
     ),
     Guard(
+        "what is booked while it is looked for is not gone",
+        "services/channels/payment_sweep.py",
+        "    known = await reader.of_orders(each.order_id for each in requests)\n"
+        "    updates = await shop.payments.lookup(requests)\n",
+        "    updates = await shop.payments.lookup(requests)\n"
+        "    known = await reader.of_orders(each.order_id for each in requests)\n",
+        "tests/services/test_expiry.py",
+        "booked_while",
+    ),
+    Guard(
+        "verify sees coins that nobody booked",
+        "services/operators/treasury_rules.py",
+        "output.confirmations > _ENOUGH:",
+        "False:",
+        "tests/services/test_verify.py",
+        "nobody_booked",
+    ),
+    Guard(
         "what is buried is not taken back for want of news",
         "services/channels/payment_sweep.py",
-        "if each.state in _MAY_VANISH and each.outpoint",
-        "if each.outpoint",
+        "        and each.state in _MAY_VANISH\n",
+        "",
         "tests/services/test_outputs.py",
     ),
     Guard(

@@ -9,7 +9,7 @@ import os
 import socket
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
@@ -34,6 +34,18 @@ def free_port() -> int:
             break
         _note(file, port)
     return port
+
+
+def connected_to(port: int) -> list[socket.socket]:
+    """Return copies of this process' sockets that are connected to the port."""
+    found = []
+    for each in Path("/proc/self/fd").iterdir():
+        with suppress(OSError):  # closed meanwhile, or not connected
+            if each.readlink().name.startswith("socket:"):
+                with socket.socket(fileno=os.dup(int(each.name))) as line:
+                    if line.family == socket.AF_INET and line.getpeername()[1] == port:
+                        found.append(line.dup())
+    return found
 
 
 def free_network() -> str:

@@ -249,6 +249,15 @@ def test_every_link_leads_somewhere(page: Path) -> None:
 
 
 @pages
+def test_every_table_has_a_heading(page: Path) -> None:
+    """Without a heading and a rule below it, Markdown shows rows as a paragraph."""
+    text = _BLOCK.sub("", page.read_text())
+    for table in re.findall(r"(?:^ *\|.*\n?)+", text, re.MULTILINE):
+        _, _, below = table.partition("\n")
+        assert re.match(r" *(\| ?-+ ?)+\|\n", below), table[:80]
+
+
+@pages
 def test_every_file_that_is_named_exists(page: Path) -> None:
     for named in inline(page):
         if not re.fullmatch(r"[\w./-]+", named):
@@ -292,7 +301,7 @@ def test_the_recipe_for_verifying_a_webhook_is_right() -> None:
 
 
 def test_the_treasurys_macaroon_is_baked_with_all_that_is_needed() -> None:
-    text = (ROOT / "docs" / "operating.md").read_text()
+    text = (ROOT / "docs" / "treasury.md").read_text()
     (block,) = (block for _, block in _BLOCK.findall(text) if "bakemacaroon" in block)
     assert tuple(re.findall(r"\w+:[\w./]+", block)) == PERMISSIONS
 

@@ -14,7 +14,7 @@ from leyden.domain.alarms import Kind
 from leyden.services.channels import pool_account
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
-OPERATING = Path(__file__).parents[1] / "docs" / "operating.md"
+MONITORING = Path(__file__).parents[1] / "docs" / "monitoring.md"
 _NAME = re.compile(r"\bleyden_\w+")
 
 
@@ -71,5 +71,5 @@ def test_alerts_name_alarms_that_there_are() -> None:
 
 
 def test_every_alarm_is_documented() -> None:
-    text = OPERATING.read_text()
+    text = MONITORING.read_text()
     assert [kind.value for kind in Kind if f"`{kind.value}`" not in text] == []

@@ -186,11 +186,38 @@ async def test_a_failure_is_tried_again_with_growing_pauses(db: Database) -> Non
     ]
 
 
+async def test_what_has_failed_for_days_is_still_tried_again_after_a_pause(
+    db: Database,
+) -> None:
+    """The node of a machine that is lost, say: 1,025 attempts are four days."""
+    attempts: list[int] = []
+
+    async def light(work: Work) -> None:
+        attempts.append(work.attempts)
+        raise ZeroDivisionError
+
+    await put(db, "lamp")
+    now = utc_now()
+    async with db.transaction() as tx:
+        [claim] = await tx.tasks.claim("lamp", now=now, until=now, most=1)
+        await tx.tasks.reschedule(claim, due=now, attempts=2_000)
+    async with Running(db, light):
+        await until(lambda: attempts == [2_001])
+        async with asyncio.timeout(5):
+            while True:
+                due = await db.reader.tasks.next_due("lamp", now=utc_now())
+                if due is not None and due > utc_now():
+                    break
+                await asyncio.sleep(0.002)
+    assert due - utc_now() > timedelta(seconds=290)
+
+
 class _Faltering:
     """A database that does not answer for a while."""
 
     def __init__(self, db: Database) -> None:
         self.is_away = False
+        self.refused = 0
         self._db = db
 
     def __getattr__(self, name: str) -> Any:
@@ -199,6 +226,7 @@ class _Faltering:
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Stores]:
         if self.is_away:
+            self.refused += 1
             raise DatabaseAway
         async with self._db.transaction() as tx:
             yield tx
@@ -315,6 +343,53 @@ async def test_a_claim_is_extended_while_the_work_goes_on(db: Database) -> None:
     assert runs == 1
 
 
+class _Surprising:
+    """A database whose transactions fail, while told to, as nobody expects."""
+
+    def __init__(self, db: Database) -> None:
+        self.surprises = 0
+        self.commits = 0
+        self.is_odd = False
+        self._db = db
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._db, name)
+
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Stores]:
+        if self.is_odd:
+            self.surprises += 1
+            raise ZeroDivisionError
+        async with self._db.transaction() as tx:
+            yield tx
+        self.commits += 1
+
+
+async def test_claims_are_extended_after_an_error_that_nobody_expects(
+    db: Database,
+) -> None:
+    """Else others take what is being done, and whoever does it is not told."""
+    odd, begun, may_end = _Surprising(db), asyncio.Event(), asyncio.Event()
+
+    async def light(_: Work) -> None:
+        begun.set()
+        await may_end.wait()
+
+    await put(db, "slow lamp")
+    slow = cast("Database", odd)
+    claim_for = timedelta(seconds=0.3)
+    async with Running(slow, light, at_once=1, claim_for=claim_for):
+        await begun.wait()
+        odd.is_odd = True
+        await until(lambda: odd.surprises > 0)
+        odd.is_odd = False
+        claimed = odd.commits
+        await until(lambda: odd.commits > claimed)  # nothing else is written
+        may_end.set()
+        while await left(db):
+            await asyncio.sleep(0.002)
+
+
 async def test_stopping_gives_claims_back_at_once(db: Database) -> None:
     begun = asyncio.Event()
 
@@ -332,6 +407,25 @@ async def test_stopping_gives_claims_back_at_once(db: Database) -> None:
 
     async with Running(db, light):
         await until(lambda: lit == ["lamp"])
+
+
+async def test_whoever_stops_while_the_database_is_away_asks_it_but_once(
+    sqlite_db: Database,
+) -> None:
+    """Each try takes its seconds, and whoever stops us does not wait for hundreds."""
+    db, begun = _Faltering(sqlite_db), 0
+
+    async def hold(_: Work) -> None:
+        nonlocal begun
+        begun += 1
+        await asyncio.Event().wait()
+
+    for number in range(5):
+        await put(sqlite_db, f"lamp {number}")
+    async with Running(cast("Database", db), hold):
+        await until(lambda: begun == 5)
+        db.is_away = True
+    assert db.refused == 1
 
 
 async def test_done_and_the_work_itself_are_one_commit(db: Database) -> None:

@@ -8,6 +8,7 @@ wrote into one draft, and the second found that the first had moved it away.
 import errno
 import os
 import re
+import stat
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ _DRAFT = re.compile(r"\..*\.[0-9a-f]{16}\.draft")
 _MOST_NAME: Final = 40  # of the file's own name in its draft's: 255 bytes is the most
 _ABANDONED_S: Final = 3_600.0
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+_THEIRS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -75,6 +77,33 @@ def draft_in(
         raise
     if lasting:
         _sync(folder)
+
+
+def open_theirs(path: str, _: int = 0, *, folder: int | None = None) -> int:
+    """Open a file in a folder of another user's, to read; also an opener for `open`.
+
+    Raise OSError for what is no regular file. A link is not followed, and a pipe is not
+    waited for: it would hold us until somebody writes into it.
+    """
+    opened = os.open(path, _THEIRS, dir_fd=folder)
+    if not stat.S_ISREG(os.fstat(opened).st_mode):
+        os.close(opened)
+        raise OSError(errno.EINVAL, "is not a regular file", path)
+    return opened
+
+
+def open_theirs_below(folder: Path, path: Path) -> int:
+    """Open as `open_theirs` does, following no link below a folder of ours."""
+    *inner, name = path.relative_to(folder).parts
+    here = os.open(folder, _FOLDER)
+    try:
+        for each in inner:
+            below = os.open(each, _FOLDER | os.O_NOFOLLOW, dir_fd=here)
+            os.close(here)
+            here = below
+        return open_theirs(name, folder=here)
+    finally:
+        os.close(here)
 
 
 def remove_abandoned_drafts(folder: int | Path) -> None:

@@ -36,7 +36,7 @@ from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
 from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.services.events import log as event_log
-from leyden.services.nodes import issuance, reconciler, relocations
+from leyden.services.nodes import issuance, reconciler, relocations, samples
 from leyden.services.nodes.fleet import (
     CERTIFICATES,
     HOUSEKEEPING,
@@ -50,7 +50,6 @@ from leyden.services.nodes.housekeeping import Housekeeping
 from leyden.services.nodes.issuance import Issuance
 from leyden.services.nodes.onions import ONIONS, Onions
 from leyden.services.nodes.routes import Routes
-from leyden.services.nodes.samples import SAMPLING
 from leyden.services.nodes.watchers import Watching
 from leyden.services.operators.alarm_watch import ALARMS, AlarmWatch
 from leyden.services.operators.backups.changes.supervision import CHANGES, Changes
@@ -82,7 +81,7 @@ STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_WITH_A_SELLER = (DIRECT_CHANNELS,)
 STANDING_WITH_LSPS1 = (LSPS1,)
-STANDING_IN_THE_FLEET = (HOUSEKEEPING, SAMPLING)
+STANDING_IN_THE_FLEET = (HOUSEKEEPING,)
 STANDING_WITH_TOR = (ONIONS,)
 STANDING_FOR_NAMES = (CERTIFICATES,)
 STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES, CHANGES)
@@ -131,8 +130,6 @@ def queues(
         )
     if platform.fleet is not None and watching is not None:
         found += fleet_queues(platform.fleet, watching)
-        take = partial(platform.samples.take, platform.fleet)
-        found.append(Queue(kind=SAMPLING, run=take, concurrency=1, at_home=True))
     if platform.dispatcher is not None:
         deliver = partial(dispatchers.deliver, platform.dispatcher, NODE_MAIL)
         forget = partial(dispatchers.prune, platform.dispatcher)
@@ -199,6 +196,7 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
         Queue(
             kind=HOUSEKEEPING, run=Housekeeping(fleet).look, concurrency=1, at_home=True
         ),
+        Queue(kind=samples.RETIRED, run=samples.retire, concurrency=1),
     ]
     if fleet.tor is not None:
         tell = Onions(fleet, fleet.tor).look
@@ -236,7 +234,7 @@ def issuance_queues(given: Issuance) -> list[Queue]:
 
 
 # What only a process of the home does, and loses when the nodes move to another one.
-OF_THE_HOME = (NODE, RELOCATION, WATCH, ROUTES, HOUSEKEEPING, SAMPLING, ONIONS)
+OF_THE_HOME = (NODE, RELOCATION, WATCH, ROUTES, HOUSEKEEPING, ONIONS)
 
 
 async def put_standing(

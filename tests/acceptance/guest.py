@@ -46,12 +46,13 @@ class Guest(Town):
             "LEYDEN_BACKUP_STORE": str(folder / "store"),
         }
 
-    async def up(self) -> None:
+    async def up(self, *options: str) -> None:
         """Serve; returns once it is ready."""
         log = (self.home.parent / f"{self.home.name}.log").open("ab")
         self.platform = await asyncio.create_subprocess_exec(
             LEYDEN,
             "serve",
+            *options,
             env=self.environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=log,
@@ -94,11 +95,11 @@ class Guest(Town):
         except aiohttp.ClientConnectionError:
             raise AssertionError(self.told()) from None
 
-    async def run(self, *words: str) -> str:
+    async def run(self, *words: str, code: int = 0) -> str:
         """Run a `leyden` command; the chain's are the town's."""
         if words[0] == "dev":
-            return await self.host.run(*words)
-        return await super().run(*words)
+            return await self.host.run(*words, code=code)
+        return await super().run(*words, code=code)
 
     async def refused(self, *words: str) -> str:
         """Run a command that fails; give what it said."""

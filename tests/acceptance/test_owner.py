@@ -9,14 +9,15 @@ import base64
 import json
 import re
 import secrets
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from leyden.client import Client
+from leyden.client import Client, Lnd, wallets
 from leyden.errors import NodeRefused
 from tests.acceptance.overheard import Overheard, forms, overhearing
 from tests.acceptance.town import LEYDEN, Town
@@ -74,6 +75,16 @@ class Owner:
 
     def lnd(self, node_id: str, macaroon: str) -> Any:
         """Call the node with a macaroon, as a program would; blocks."""
+        with self._node(node_id, macaroon) as lnd:
+            return lnd.get("/v1/getinfo")
+
+    def makes_a_wallet(self, node_id: str, password: str) -> None:
+        """Create a wallet, and store nothing of it; blocks."""
+        with self._node(node_id) as lnd:
+            wallets.init(lnd, password, wallets.new_seed(lnd))
+
+    @contextmanager
+    def _node(self, node_id: str, macaroon: str = "") -> Iterator[Lnd]:
         client = Client(
             self.facts["base_url"],
             self.facts["api_key"],
@@ -81,7 +92,7 @@ class Owner:
         )
         authority = Path(self.facts["ca_path"]).read_text()
         with client, client.lnd(node_id, macaroon=macaroon, trusts=authority) as lnd:
-            return lnd.get("/v1/getinfo")
+            yield lnd
 
 
 @pytest_asyncio.fixture(loop_scope="session")
@@ -220,6 +231,23 @@ async def changes_the_password(owner: Owner, seed: list[str]) -> None:
     await owner.types("wallet", "seed", "kept light", *OF_FIRST, exits=8)
     opened = await owner.asks("wallet", "seed", "kept light", *OF_SECOND)
     assert opened["seed"] == seed
+
+
+async def test_an_admin_macaroon_that_got_lost_is_stored_with_the_next_password(
+    owner: Owner,
+) -> None:
+    """As where a browser was closed after lnd had made the wallet."""
+    password = owner.secret("first")
+    made = await owner.asks("nodes", "create", "adrift light", "--wait")
+    await asyncio.to_thread(owner.makes_a_wallet, made["node_id"], password)
+    missing = ("wallet", "macaroons", "adrift light", *OF_FIRST)
+    await owner.types(*missing, exits=4)
+    again = ("wallet", "password", "adrift light", "--new-password-file", "first")
+    found = await owner.asks(*again, "--yes", *OF_FIRST)
+    assert found["kept"] == ["macaroon admin"]
+    (admin,) = (await owner.asks(*missing))["macaroons"]
+    assert (admin["name"], admin["good"]) == ("admin", True)
+    await owner.types("nodes", "delete", "adrift light", "--yes")
 
 
 async def revokes(owner: Owner, node_id: str, reader: str) -> None:

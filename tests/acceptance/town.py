@@ -124,7 +124,7 @@ class Town:
         if "LEYDEN_CACHE" in os.environ:
             self.environment["LEYDEN_CACHE"] = os.environ["LEYDEN_CACHE"]
 
-    async def up(self) -> None:
+    async def up(self, *options: str) -> None:
         """Start it, or start it again; returns when everything is up."""
         ready = self.home / "ready"
         ready.unlink(missing_ok=True)
@@ -132,6 +132,7 @@ class Town:
         self.platform = await asyncio.create_subprocess_exec(
             LEYDEN,
             "up",
+            *options,
             env=self.environment,
             stdin=asyncio.subprocess.DEVNULL,
             stdout=log,
@@ -165,8 +166,8 @@ class Town:
         """Return what the platform printed."""
         return (self.home.parent / "up.log").read_text()[-4000:]
 
-    async def run(self, *words: str) -> str:
-        """Run a `leyden` command."""
+    async def run(self, *words: str, code: int = 0) -> str:
+        """Run a `leyden` command, which exits with that code."""
         command = await asyncio.create_subprocess_exec(
             LEYDEN,
             *words,
@@ -175,7 +176,7 @@ class Town:
             stderr=asyncio.subprocess.STDOUT,
         )
         output, _ = await command.communicate()
-        assert command.returncode == 0, output.decode()
+        assert command.returncode == code, output.decode()
         return output.decode()
 
     async def api(self, method: str, path: str, body: object = None) -> Any:

@@ -347,6 +347,20 @@ def test_what_is_no_ciphertext_is_refused(kind: str) -> None:
     assert refusal(NO_CIPHERTEXT[kind]).startswith("seed: must be encrypted before")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        r"\ud800 %41 of what follows",
+        r"\ud800 =41 of what follows",
+        r'["\ud800 %41 of what follows"]',
+        r"\ud83d\ude00 %41 of what follows",
+    ],
+)
+def test_half_a_character_is_no_ciphertext(text: str) -> None:
+    with pytest.raises(Malformed, match="must be encrypted before"):
+        check_backup(text, kind="seed", limit=SEED_LIMIT)
+
+
 def test_what_would_take_too_much_looking_into_is_refused() -> None:
     many = [CIPHERTEXT, *(f"{n:032}" for n in range(420))]
     assert refusal(json.dumps(many)) == TOO_MUCH

@@ -108,6 +108,19 @@ def test_the_list_is_for_people_and_for_machines(typed: Typed, pier: str) -> Non
 
 
 @pytest.mark.usefixtures("here")
+def test_a_deletion_that_is_repeated_leads_to_no_other_node(typed: Typed) -> None:
+    for name in ("quay one", "quay two"):
+        assert typed("nodes", "create", name, "--wait").exit_code == 0
+    assert typed("nodes", "delete", "quay one", "--yes").exit_code == 0
+    again = typed("nodes", "delete", "quay one", "--yes")
+    while "leyden nodes restore 'quay one'" not in again.stderr:
+        assert "quay two" not in again.stderr
+        again = typed("nodes", "delete", "quay one", "--yes")  # it goes meanwhile
+    assert again.exit_code == 4
+    assert typed("nodes", "restore", "quay one").exit_code == 0
+
+
+@pytest.mark.usefixtures("here")
 def test_a_name_that_is_mistyped_is_told_by_the_nearest(
     typed: Typed, pier: str
 ) -> None:
@@ -145,6 +158,9 @@ def test_a_former_name_works_and_says_the_new_one(typed: Typed) -> None:
     assert former.exit_code == 0
     assert former.stderr == "leyden: `leyden node` is now `leyden wallet`\n"
     assert former.stdout.startswith("Usage: leyden wallet unlock")
+    slip = typed("node", "list", "--help")
+    assert (slip.exit_code, slip.stderr) == (0, "")
+    assert slip.stdout.startswith("Usage: leyden nodes list")
     listed = typed("--help").stdout
     assert "\n  wallet " in listed
     assert "\n  node " not in listed
@@ -301,6 +317,17 @@ def test_a_channel_for_a_name_that_is_not_there_is_refused(
     assert (refused.exit_code, f"did you mean {pier!r}" in refused.stderr) == (4, True)
 
 
+def test_a_channel_for_a_node_without_a_wallet_asks_for_no_password(
+    here: Harbour, typed: Typed, pier: str
+) -> None:
+    here.seller.fill([1_500_000])
+    refused = typed("flow", "quote", CAPACITY, "--for", pier)
+    assert (refused.exit_code, f"leyden wallet init {pier!r}" in refused.stderr) == (
+        5,
+        True,
+    )
+
+
 def test_what_cannot_be_claimed_says_what_to_do(
     here: Harbour, typed: Typed, pier: str, alone: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -331,6 +358,7 @@ def test_what_cannot_be_claimed_says_what_to_do(
     named = typed("claim", direct["order_id"])
     assert (named.exit_code, "names its node" in named.stderr) == (5, True)
     assert typed("claim", "../x").exit_code == 2
+    assert "there is no such order" in typed("claim", "nowhere").stderr
     assert not list((alone / "state").rglob("claim.json"))
 
 

@@ -1,3 +1,4 @@
+import json
 import os
 import socket
 import subprocess
@@ -13,6 +14,8 @@ from leyden.devnet.places import Ports, access_for
 from leyden.settings import every_setting
 from tests.cli.conftest import Typed, told
 from tests.ports import free_port
+
+_LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
 
 
 def test_config_prints_every_setting(typed: Typed) -> None:
@@ -76,6 +79,7 @@ def test_what_a_killed_platform_left_does_not_pass_for_one_that_is_up(
         )
     assert began.returncode == 1
     assert "is taken by another program" in began.stdout
+    assert "`leyden doctor` lists every port" in began.stdout
 
 
 def test_rotating_the_keys(typed: Typed) -> None:
@@ -117,6 +121,53 @@ def test_another_homes_platform_is_not_taken_for_this_ones(
     assert '"api": "not running"' in shown.stdout
 
 
+def test_status_says_where_the_dashboard_is_and_how_to_sign_in(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
+    login = {"email": "owner@localhost", "password": "a lamp in every window"}
+    (home / "dev.json").write_text(json.dumps({"dashboard_login": login}))
+    monkeypatch.setenv("LEYDEN_API_PORT", "8000")
+    shown = typed("status", "--json").stdout
+    assert login["password"] not in shown
+    said = json.loads(shown)
+    assert said["dashboard"] == "http://localhost:8000/app/"
+    assert said["sign_in_as"] == (
+        f"owner@localhost; its password is in {home / 'dev.json'}"
+    )
+
+
+@pytest.fixture
+def free_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ports for `up` that nobody has, whatever runs on this machine."""
+    for name, _, _ in every_setting():
+        if name.startswith(_LISTENS) and name.endswith("_port"):
+            monkeypatch.setenv(f"LEYDEN_{name.upper()}", str(free_port()))
+
+
+@pytest.mark.usefixtures("free_ports")
+def test_doctor_offers_settings_for_all_ports_that_somebody_has(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as one, socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        taken = [each.getsockname()[1] for each in (one, other)]
+        monkeypatch.setenv("LEYDEN_API_PORT", str(taken[0]))
+        monkeypatch.setenv("LEYDEN_DEVNET_BTCD_PORT", str(taken[1]))
+        examined = typed("doctor")
+        said = f"MISSING  2 ports are in use: {taken[0]}, {taken[1]}\n"
+        missing = examined.stdout.partition(said)[2].splitlines()
+        assert missing[0].endswith(f"add free ones to {tmp_path}/home/leyden.toml:")
+        (tmp_path / "home").mkdir()
+        lines = "".join(f"{each.strip()}\n" for each in missing[1:3])
+        (tmp_path / "home" / "leyden.toml").write_text(lines)
+        monkeypatch.delenv("LEYDEN_API_PORT")
+        monkeypatch.delenv("LEYDEN_DEVNET_BTCD_PORT")
+        assert "ports are free, as `up` needs" in typed("doctor").stdout
+
+
+@pytest.mark.usefixtures("free_ports")
 def test_doctor_names_the_port_that_somebody_has(
     typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

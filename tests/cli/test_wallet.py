@@ -153,6 +153,17 @@ def test_what_makes_no_sense_is_refused_in_a_line(
     assert "Traceback" not in refused.output
 
 
+def test_an_admin_macaroon_is_kept_where_none_is(typed: Typed, node: str) -> None:
+    with opened("") as session:
+        found = session.client.nodes.wait(node, {"waiting_init"})
+        absent = typed("wallet", "bake", node, "reader", "--preset", "read-only")
+        assert f"leyden wallet init {found.node_name!r}" in absent.stderr
+        password = "a lamp in every window"
+        assert keeping.keep_admin(session, found, MACAROON, password)
+        assert not keeping.keep_admin(session, found, "00", password)
+    assert typed("wallet", "macaroon", node, "admin").stdout.strip() == MACAROON
+
+
 def test_a_short_new_password_is_refused_before_anything(
     typed: Typed, node: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -157,4 +157,6 @@ async def test_two_nodes_of_one_name_are_refused_and_nothing_changes(
 
 async def test_figures_are_of_nodes_with_a_route(case: Case) -> None:
     await case.gateway.apply([a_route(case)])
-    assert set(await case.gateway.traffic()) <= {"5f3e"}
+    found = await case.gateway.traffic()
+    assert found is not None
+    assert set(found) <= {"5f3e"}

@@ -8,10 +8,10 @@ import pytest
 
 from leyden.domain.nodes import Node
 from leyden.lnd.tail import BEGINNING
-from leyden.runtimes.base import NO_CHANGES, Homes, Usage
+from leyden.runtimes.base import NO_CHANGES, STOPPED, Homes, Usage
 from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.local_homes import LocalHomes
-from leyden.values import Struct
+from leyden.values import Struct, replace
 from tests.contracts.pods import pods_of
 from tests.contracts.runtimes import Hands, RealHands, start
 from tests.domain.nodes import a_node
@@ -66,4 +66,21 @@ async def test_of_a_node_that_is_not_here_there_is_nothing(case: Case) -> None:
     assert case.homes.look(node, BEGINNING) == NO_CHANGES
     assert (await case.homes.catch_up(node, BEGINNING)).complaints == ()
     assert await case.homes.sweep(node) == ()
-    assert await case.homes.usage(node) == Usage()
+    usage = await case.homes.usage(node)
+    assert usage.disk in {0, None}
+    assert replace(usage, disk=None) == STOPPED
+    assert await case.homes.usages([node]) == {node.id: STOPPED}
+
+
+async def test_usage_of_a_node_that_runs_is_known_or_said_not_to_be(case: Case) -> None:
+    """The cluster of these tests has no metrics-server."""
+    node = await start(case.hands, a_node())
+    usage = (await case.homes.usages([node]))[node.id]
+    if isinstance(case.homes, KubernetesHomes):
+        assert usage == Usage()
+    else:
+        assert usage.memory is not None
+        assert usage.memory > 0
+        assert usage.cpu_s is not None
+        assert usage.cpu_s >= 0
+    assert usage.disk is None, "it is asked for alone"

@@ -35,6 +35,7 @@ HEAD = """\
 # deploy/chart as Helm renders it, in the namespace `leyden`, with values.yaml in this
 # folder. Replace what is an example: images, names, addresses.
 """
+KEPT = {"helm.sh/resource-policy": "keep"}
 OBJECTS = [each for each in yaml.safe_load_all(MANIFEST.read_text()) if each]
 
 
@@ -99,7 +100,23 @@ def test_roles_are_what_is_checked_at_the_start_and_no_more() -> None:
 def test_nothing_secret_and_no_volume_is_of_the_chart() -> None:
     assert not {each["kind"] for each in OBJECTS} & {"Secret", "PersistentVolumeClaim"}
     [namespace] = [each for each in OBJECTS if each["kind"] == "Namespace"]
-    assert namespace["metadata"]["annotations"] == {"helm.sh/resource-policy": "keep"}
+    assert namespace["metadata"]["annotations"] == KEPT
+
+
+def test_in_the_namespace_of_nodes_no_pod_is_anybody_special() -> None:
+    """The platform may create pods there, and so may whoever takes it over."""
+    [namespace] = [each for each in OBJECTS if each["kind"] == "Namespace"]
+    assert namespace["metadata"]["labels"] == permissions.RESTRICTED
+
+
+def test_nodes_that_outlive_the_chart_are_held_to_what_they_may_reach() -> None:
+    held = [
+        each["metadata"]
+        for each in OBJECTS
+        if each["kind"] == "NetworkPolicy"
+        and each["metadata"]["namespace"] == "leyden-nodes"
+    ]
+    assert [each["annotations"] for each in held] == [KEPT]
 
 
 @pytest.mark.parametrize(("name", "spec"), [*pods()])

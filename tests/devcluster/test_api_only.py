@@ -1,16 +1,20 @@
 """An API without machines, made by somebody who may do nothing special."""
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leyden.devcluster import binaries, namespaces
 from leyden.devcluster.places import Places
+from leyden.runtimes.kubernetes import permissions, trials
 from tests.cluster import skip_unless_built
 from tests.devcluster.clusters import DevCluster, until
+from tests.runtimes.test_manifests import NODE, TEMPLATE, WITH_COMPANION
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 
@@ -69,6 +73,35 @@ except urllib.error.HTTPError as error:
     authority = str(api_only.places.authority / "authority.crt")
     server = api_only.status()["server"]
     assert api_only.here(asked, server, authority) == "403"
+
+
+def test_pods_of_nodes_are_admitted_where_others_are_refused(
+    api_only: DevCluster,
+) -> None:
+    """The namespace of nodes has the strictest of standards for pods."""
+    namespace, _ = islice(permissions.manifests("restricted", "leyden"), 2)
+    api_only.kubectl("apply", "-f", "-", given=[namespace])
+    until(
+        "the controllers' account",
+        lambda: api_only.get("-n", "restricted", "serviceaccounts")["items"],
+    )
+
+    def admitted(pod: Mapping[str, Any]) -> str:
+        tried = ("create", "--dry-run=server", "-f", "-")
+        return api_only.kubectl("-n", "restricted", *tried, given=[pod])
+
+    node = TEMPLATE.pod(NODE, shown=b"")
+    for pod in (
+        node,
+        WITH_COMPANION.pod(NODE, shown=b""),
+        WITH_COMPANION.copier(NODE),
+        trials.manifest("companion@sha256:2", ["192.0.2.1:443"]),
+    ):
+        assert "created" in admitted(pod)
+    folder = {"name": "root", "hostPath": {"path": "/"}}
+    spec = {**node["spec"], "volumes": [*node["spec"]["volumes"], folder]}
+    with pytest.raises(AssertionError, match='violates PodSecurity "restricted'):
+        admitted({**node, "spec": spec})
 
 
 @pytest.mark.long

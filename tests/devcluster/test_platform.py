@@ -316,7 +316,9 @@ async def test_what_an_lnd_leaves_at_home_is_reported_by_its_companion(
                 await asyncio.sleep(0.1)
         assert len(key) == 66, "it is told with its node from now on"
         usage = await platform.fleet.homes.usage(await reader.nodes.get(node))
+        assert usage.disk is not None
         assert usage.disk > 0
+        assert (usage.memory, usage.cpu_cores) == (None, None), "no metrics-server"
 
         # What lnd does when a channel opens, and when its blocks come out of order.
         home = lnd_home(await reader.nodes.get(node))
@@ -481,16 +483,19 @@ async def test_the_doctor_tries_from_a_pod_whether_nodes_are_held(
     namespace = shore.others[4]
     given = as_admin(with_companion(given, shore.cluster), shore, namespace)
     nobody = [each async for each in cluster_doctor.examine(given)]
-    assert [bool(each.to_do) for each in nobody] == [False, True, True, False]
-    assert "nobody answers them there" in nobody[1].to_do
+    assert [bool(each.to_do) for each in nobody] == [False, True, True, True, False]
+    # This cluster has no metrics-server, and runs nodes without it.
+    assert [each.to_do for each in nobody if each.is_optional] == [
+        "the cluster has no resource metrics: install metrics-server"
+    ]
+    assert "nobody answers them there" in nobody[2].to_do
     # In this cluster nothing enforces policies, so a pod reaches the API server.
-    assert "nodes do not reach the API server" in nobody[2].what
-    assert nobody[2].to_do.startswith("nodes reach it: apply the NetworkPolicies")
+    assert "nodes do not reach the API server" in nobody[3].what
+    assert nobody[3].to_do.startswith("nodes reach it: apply the NetworkPolicies")
     assert pods_in(shore, namespace) == [], "it leaves no pod"
     migrate(given)
-    async with running(given):
+    async with running(given), opened(given) as platform:
         found = [each async for each in cluster_doctor.examine(given)]
-    assert [bool(each.to_do) for each in found] == [False, False, True, False]
-    async with opened(given) as platform:
         to_do = await machine.egress_policy(platform)
+    assert [bool(each.to_do) for each in found] == [False, True, False, True, False]
     assert to_do.startswith("not so: nodes do not reach the API server, at ")

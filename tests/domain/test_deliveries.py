@@ -142,7 +142,10 @@ def test_a_nonsensical_retry_after_breaks_nothing(nonsense: str) -> None:
 
 @pytest.mark.parametrize(
     "nonsense",
-    ["soon", "-5", "²", "1.5", "Sat, 99 Mar 2026", "Wed, 1 Jan 0001 00:00:00"],
+    [
+        *("soon", "-5", "²", "1.5", "Sat, 99 Mar 2026", "Wed, 1 Jan 0001 00:00:00"),
+        *("Thu, 1 Jan 99999999999 00:00:00 GMT", f"1 Jan 2026 1:2:{10**20} GMT"),
+    ],
 )
 def test_retry_after_nonsense_asks_for_nothing(nonsense: str) -> None:
     assert wait(Answer(status=429, retry_after=nonsense)) == 5

@@ -105,7 +105,7 @@ def test_an_installation_makes_exceptions() -> None:
 
     for url in ("127.0.0.1", "localhost", "10.1.2.3", "[::ffff:10.1.2.3]"):
         assert kept(webhook=f"http://{url}/"), url
-    for url in ("10.2.0.1", "[::1]", "93.184.216.34"):
+    for url in ("10.2.0.1", "[::1]", "93.184.216.34", "[64:ff9b::5db8:d822]"):
         assert not kept(webhook=f"http://{url}/"), url
     for host in ("10.2.0.1", "10.2.0.1:10009", "[::ffff:10.2.0.1]:10009"):
         assert kept(remotesigninghost=host), host

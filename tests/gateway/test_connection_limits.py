@@ -2,9 +2,13 @@
 
 import asyncio
 from ipaddress import ip_address
+from pathlib import Path
 
 import pytest
 
+from leyden.errors import SetupError
+from leyden.gateway import hash_key
+from leyden.gateway.bootstrap import Bootstrap
 from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.values import replace
@@ -43,6 +47,42 @@ async def test_one_source_has_so_many_connections_and_others_theirs(
     # the cap of a source is for all nodes
     assert not await callers.admitted(lighthouse.name, ALICE)
     assert all(await asyncio.gather(*(each.open() for each in alices)))
+
+
+# By FNV-1a, and by every hash that anybody can compute, such addresses can be found.
+LIKE_ALICE = "127.4.22.142"
+
+
+@pytest.mark.real
+async def test_nobody_finds_an_address_that_is_counted_as_somebody_elses(
+    gateway: LocalGateway, callers: Callers, harbour: EchoNode, lighthouse: EchoNode
+) -> None:
+    await gateway.apply([harbour.route("0.0.0.0/0"), lighthouse.route("0.0.0.0/0")])
+    assert len(await fill(callers, harbour.name, LIKE_ALICE)) == PER_SOURCE
+    assert await callers.admitted(lighthouse.name, ALICE)
+
+
+def test_a_gateway_that_is_not_started_leaves_nothing(
+    tmp_path: Path, listening: ListenerOptions
+) -> None:
+    folder = tmp_path / "home" / "gateway"
+    LocalGateway(folder, listening, Bootstrap(), envoy=Path("/nowhere"))
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_each_gateway_hashes_with_a_key_of_its_own_that_stays(tmp_path: Path) -> None:
+    folders = [tmp_path / "one", tmp_path / "another"]
+    keys = [hash_key.kept(folder) for folder in folders]
+    assert keys == [hash_key.kept(folder) for folder in folders]
+    assert len({hash_key.PLACE, *keys}) == 3
+    assert (folders[0] / "limits.key").stat().st_mode & 0o777 == 0o600
+    assert [each.name for each in folders[0].iterdir()] == ["limits.key"]
+    for key in keys:
+        made = hash_key.with_key(key)
+        assert (key in made, hash_key.PLACE in made) == (True, False)
+    (folders[0] / "limits.key").write_bytes(b"")
+    with pytest.raises(SetupError, match=r"limits\.key: must have 16 bytes"):
+        hash_key.with_key(hash_key.kept(folders[0]))
 
 
 @pytest.mark.real

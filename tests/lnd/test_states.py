@@ -12,6 +12,7 @@ from leyden.lnd.state_lines import NotAStream, StateLines
 from leyden.lnd.states import Address, Watch
 from leyden.lnd.trust import trusting
 from tests.authority import Authority
+from tests.ports import connected_to
 from tests.stand_in_lnd import StandInLnd
 
 NAME = "harbour-light.nodes.localhost"
@@ -83,6 +84,30 @@ async def test_each_state_is_told_as_it_comes(
         await until(lambda: told[-1:] == [State.SERVER_ACTIVE])
         assert lnd.streams == 1
         watch.close()
+
+
+async def test_a_stream_whose_other_end_is_gone_is_noticed_within_minutes(
+    authority: Authority, lnd: StandInLnd
+) -> None:
+    """A machine was cut off for so long that its lnd has given the stream up."""
+    told: list[State] = []
+    async with lnd.serving("127.0.0.1", 0) as port:
+        address = Address("127.0.0.1", port, NAME)
+        watch = Watch(address, trusting(authority.pem), told.append)
+        await until(lambda: bool(told))
+        [line] = connected_to(port)
+        with line:
+            assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+            idle, every, times = (
+                line.getsockopt(socket.IPPROTO_TCP, option)
+                for option in (
+                    socket.TCP_KEEPIDLE,
+                    socket.TCP_KEEPINTVL,
+                    socket.TCP_KEEPCNT,
+                )
+            )
+        watch.close()
+    assert idle + every * times <= 180
 
 
 async def test_it_knocks_until_lnd_opens_and_again_when_lnd_comes_back(

@@ -33,9 +33,12 @@ class StandInCluster:
         self.watched_at: list[float] = []
         self.is_silent = False  # watches say nothing
         self.ends_watches = False  # at once
+        self.is_busy = False  # and watches are to be asked for again, a second later
         self.log = b""
         self.tokens: dict[str, Object] = {}  # the status of each one's review
         self.is_away = False  # for who asks about one object, or a token
+        # What pods use, as metrics-server has it; a status is a refusal.
+        self.metrics: list[Object] | int = 404
         self._told: list[tuple[str, Object]] = []  # each change, by its version
         self._turn = asyncio.Event()
         self._uids = itertools.count(1)
@@ -100,8 +103,15 @@ class StandInCluster:
                 self._turn.set()
 
     async def _answer(self, request: web.Request) -> web.StreamResponse:
-        if request.path == "/apis/authentication.k8s.io/v1/tokenreviews":
-            return await self._reviewed(request)
+        match request.path:
+            case "/apis/authentication.k8s.io/v1/tokenreviews":
+                return await self._reviewed(request)
+            case "/apis/metrics.k8s.io/v1beta1/namespaces/lnds/pods":
+                return self._measured()
+            case _:
+                return await self._asked(request)
+
+    async def _asked(self, request: web.Request) -> web.StreamResponse:
         parts = request.path.removeprefix("/api/v1/").split("/")
         plural, name, of = [*parts[2 * (parts[0] == "namespaces") :], "", ""][:3]
         if "watch" in request.query:
@@ -146,12 +156,29 @@ class StandInCluster:
         status = self.tokens.get(spec["token"], {"authenticated": False})
         return web.json_response({"status": status})
 
+    def _measured(self) -> web.Response:
+        self.calls.append("GET metrics")
+        if isinstance(self.metrics, int):
+            return refusal(self.metrics, {403: "Forbidden"}.get(self.metrics, ""))
+        return web.json_response(
+            {
+                "kind": "PodMetricsList",
+                "apiVersion": "metrics.k8s.io/v1beta1",
+                "metadata": {},
+                "items": self.metrics,
+            }
+        )
+
     def _list(self, plural: str) -> Object:
         items = [each for (kind, _), each in self.objects.items() if kind == plural]
         return {"metadata": {"resourceVersion": str(len(self._told))}, "items": items}
 
     async def _watch(self, request: web.Request, plural: str) -> web.StreamResponse:
         self.watched_at.append(asyncio.get_running_loop().time())
+        if self.is_busy:
+            refused = refusal(429, "TooManyRequests")
+            refused.headers["Retry-After"] = "1"
+            return refused
         answer = web.StreamResponse()
         await answer.prepare(request)
         told = int(request.query["resourceVersion"])

@@ -1,5 +1,6 @@
 """A node's files leave one side and arrive at the other as they were, or not at all."""
 
+import asyncio
 import os
 import tarfile
 from collections.abc import AsyncIterator
@@ -9,11 +10,15 @@ import pytest
 
 from leyden.domain.nodes import Node
 from leyden.domain.starts import NEVER, Start
+from leyden.domain.versions import Version
 from leyden.errors import CannotStart, SetupError
+from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes import copies, counter
 from leyden.runtimes.copies import Content
+from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_side import LocalSide
 from leyden.values import replace
+from tests.authority import Authority
 from tests.contracts.runtimes import LocalHands, install_stand_in, start, until
 from tests.domain.nodes import a_node
 
@@ -116,6 +121,32 @@ async def test_what_is_sealed_has_no_lnd_and_is_started_by_nobody(
     for _ in range(2):
         await moving.side.unseal(moving.node)
     assert (await moving.start()).process
+
+
+async def test_a_start_that_began_before_it_was_sealed_makes_no_other_folder(
+    moving: Moving, tmp_path: Path
+) -> None:
+    """An lnd in it would have no wallet, and be in the way of what comes back."""
+    await moving.wallet()
+    hands, begun, may_go_on = moving.hands, asyncio.Event(), asyncio.Event()
+
+    async def slowly(_: Version) -> Path:
+        begun.set()
+        await may_go_on.wait()
+        return tmp_path / "lnd"
+
+    hands.runtime = LocalRuntime(
+        hands.layout, binary=slowly, trusts=trusting_whenever(Authority().pem)
+    )
+    await moving.side.seal(moving.node, hands.launch_spec(moving.node))
+    await moving.side.unseal(moving.node)  # so that nothing runs
+    starting = asyncio.create_task(moving.start())
+    await begun.wait()
+    await moving.side.seal(moving.node, hands.launch_spec(moving.node))
+    may_go_on.set()
+    with pytest.raises(FileNotFoundError):
+        await starting
+    assert names(hands.root) == [f"{moving.node.id}.sealed"]
 
 
 async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(

@@ -308,6 +308,8 @@ def island() -> Iterator[Sequence[str]]:
         ("64:ff9b:1::1", False),
         ("45.45.45.66", False),  # a public one that the operator closed
         ("45.45.45.3", False),  # and one of which a port is ours
+        ("64:ff9b::2d2d:2d42", False),  # the same two, by NAT64
+        ("64:ff9b::2d2d:2d03", False),
     ],
 )
 def test_only_what_is_public_leaves_the_machine(

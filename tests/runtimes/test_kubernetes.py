@@ -83,7 +83,7 @@ class Hands:
         view = View(self.api, lambda _, __: None)
         await view.ready()
         objects = Objects(self.api, TEMPLATE)
-        return Launches(objects, view, UnknownNodes(), patience=patience), view
+        return Launches(objects, view, UnknownNodes("pods"), patience=patience), view
 
     async def a_pod(self, node: Node) -> Pod:
         pod = await Objects(self.api, TEMPLATE).create_pod(
@@ -108,12 +108,17 @@ def spec(node: Node) -> LaunchSpec:
 
 
 class Told(Struct):
-    """Companions that reported no more than the end of a log."""
+    """Companions that reported no more than the end of a log, or the disk."""
 
     log: bytes = b""
+    disk: int | None = None
+    height: int = 0
 
     async def usage(self, _: str) -> Usage:
-        return Usage()
+        return Usage(disk=self.disk, height=self.height)
+
+    async def heights(self) -> dict[str, int]:
+        return {a_node().id: self.height}
 
     async def channel_backup(self, _: str) -> None:
         return None
@@ -284,6 +289,48 @@ async def test_watches_that_end_at_once_are_begun_again_ever_later(
     running.cancel()
     assert at[1] - at[0] >= 0.1
     assert at[2] - at[1] >= 0.2
+
+
+async def test_a_change_that_nobody_expects_does_not_end_a_watch(
+    hands: Hands,
+) -> None:
+    told: list[str] = []
+
+    def tell(machine: Machine, gone: bool) -> None:  # noqa: ARG001, FBT001
+        if machine.metadata.name == "machine-2":
+            raise ZeroDivisionError
+        told.append(machine.metadata.name)
+
+    informer = Informer(hands.api, "/api/v1/nodes", Machine, tell)
+    running = asyncio.create_task(informer.run())
+    await until(lambda: told == ["machine-1"])
+    for number in (2, 3):
+        hands.cluster.create("nodes", {"metadata": {"name": f"machine-{number}"}})
+    await until(lambda: told == ["machine-1", "machine-3"])
+    running.cancel()
+
+
+async def test_a_server_that_is_busy_is_asked_when_it_says_and_for_no_more(
+    hands: Hands,
+) -> None:
+    """Listing everything is what costs it most."""
+    hands.cluster.is_busy = True
+    told: list[tuple[str, bool]] = []
+    informer = Informer(
+        hands.api,
+        "/api/v1/nodes",
+        Machine,
+        lambda machine, gone: told.append((machine.metadata.name, gone)),
+    )
+    running = asyncio.create_task(informer.run())
+    at = hands.cluster.watched_at
+    await until(lambda: len(at) == 2)
+    hands.cluster.create("nodes", {"metadata": {"name": "machine-2"}})
+    hands.cluster.is_busy = False
+    await until(lambda: ("machine-2", False) in told)
+    running.cancel()
+    assert at[1] - at[0] >= 1
+    assert informer.lists == 1
 
 
 async def test_of_a_long_log_the_end_is_read(hands: Hands) -> None:

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import os
 import resource
+import shutil
 import signal
 import stat
 import subprocess
@@ -21,10 +22,11 @@ from leyden.domain.nodes import Node, Type
 from leyden.domain.versions import Version
 from leyden.errors import Away, CannotStart, SetupError
 from leyden.lnd import home
+from leyden.lnd.chains import Chain
 from leyden.lnd.home import Tls
-from leyden.lnd.tail import BEGINNING
+from leyden.lnd.tail import BEGINNING, END
 from leyden.lnd.trust import trusting_whenever
-from leyden.runtimes.base import NO_CHANGES, Usage
+from leyden.runtimes.base import NO_CHANGES, STOPPED
 from leyden.runtimes.layout import Layout
 from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
@@ -348,15 +350,66 @@ async def test_with_no_file_left_to_open_nothing_is_forgotten(
     await until(lambda: not hands.told[-1].alive)
 
 
+async def test_a_backup_that_could_not_be_opened_is_read_at_the_next_look(
+    tmp_path: Path, node: Node
+) -> None:
+    """`ulimit -n` again: lnd writes another one only with another channel."""
+    hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
+    homes = LocalHomes(hands.layout)
+    file = home.channel_backup(hands.layout.home(node), Chain.SIMNET)
+    file.parent.mkdir(parents=True)
+    file.write_bytes(b"one channel")
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    try:
+        assert homes.look(node, BEGINNING).channel_backup is None
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    assert homes.look(node, BEGINNING).channel_backup == b"one channel"
+    assert homes.look(node, BEGINNING) == NO_CHANGES
+
+
 async def test_a_node_that_was_only_just_made_takes_nothing(tmp_path: Path) -> None:
     hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
-    assert await LocalHomes(hands.layout).usage(a_node()) == Usage()
+    usage = await LocalHomes(hands.layout).usage(a_node())
+    assert usage == replace(STOPPED, disk=0)
 
 
 def _logged(layout: Layout, node: Node, content: bytes) -> None:
     file = home.log_file(layout.home(node), layout.grounds[node.network].chain)
     file.parent.mkdir(parents=True)
     file.write_bytes(content)
+
+
+async def test_whoever_does_not_follow_the_log_knows_the_height_too(
+    tmp_path: Path,
+) -> None:
+    """An API server beside a worker: the worker follows the log."""
+
+    def block(height: int) -> bytes:
+        at = "2026-03-01 12:00:00.000"
+        said = f"New block: height={height}, sha={'ab' * 32}"
+        return f"{at} [INF] NTFN: {said}\n".encode()
+
+    layout = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout
+    here = processes.identify(os.getpid())
+    assert here is not None
+    node = replace(a_node(), process=here.written)
+    homes = LocalHomes(layout)
+
+    async def height() -> int:
+        return (await homes.usages([node]))[node.id].height
+
+    assert await height() == 0
+    _logged(layout, node, block(811))
+    assert await height() == 811
+    file = home.log_file(layout.home(node), layout.grounds[node.network].chain)
+    with file.open("ab") as log:
+        log.write(block(812))
+    assert await height() == 812
+    with file.open("ab") as log:
+        log.write(b"nothing of a block\n" * 10_000)
+    assert await height() == 812
 
 
 async def test_an_owner_does_not_learn_where_a_node_lives(tmp_path: Path) -> None:
@@ -377,6 +430,44 @@ async def test_an_owner_does_not_learn_where_a_node_lives(tmp_path: Path) -> Non
         "no space left: ~",
         "~/lnd-2, ~.",
     ]
+
+
+@pytest.mark.parametrize("part", ["logs", "data", "logs/bitcoin", "data/chain"])
+async def test_no_link_leads_out_of_a_nodes_folder(tmp_path: Path, part: str) -> None:
+    """Its lnd runs as its own user, and we read as root."""
+    layout = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout
+    own, other = a_node(), replace(a_node(), id="7b1f0c5e-0000-4000-8000-000000000000N")
+    chain = layout.grounds[own.network].chain
+    for node in (own, other):
+        _logged(layout, node, f"of {node.id}\n".encode())
+        backup = home.channel_backup(layout.home(node), chain)
+        backup.parent.mkdir(parents=True)
+        backup.write_bytes(node.id.encode())
+    linked = layout.home(own) / part
+    shutil.rmtree(linked)
+    linked.symlink_to(layout.home(other) / part)
+    homes = LocalHomes(layout)
+    assert f"of {other.id}" not in await homes.log(own, 10)
+    assert await homes.channel_backup(own) in {None, own.id.encode()}
+    found = homes.look(own, BEGINNING)
+    assert found.channel_backup in {None, own.id.encode()}
+
+
+async def test_nobody_waits_for_a_pipe_in_a_nodes_folder(tmp_path: Path) -> None:
+    layout, node = LocalHands(tmp_path / "nodes", tmp_path / "lnd").layout, a_node()
+    chain = layout.grounds[node.network].chain
+    for file in (
+        home.log_file(layout.home(node), chain),
+        home.channel_backup(layout.home(node), chain),
+    ):
+        file.parent.mkdir(parents=True)
+        os.mkfifo(file)
+    homes = LocalHomes(layout)
+    async with asyncio.timeout(5):
+        assert homes.look(node, END).channel_backup is None
+        assert await homes.channel_backup(node) is None
+        assert await homes.log(node, 10) == []
+        assert (await homes.catch_up(node, BEGINNING)).place == BEGINNING
 
 
 async def test_a_log_is_read_beside_the_loop(tmp_path: Path) -> None:

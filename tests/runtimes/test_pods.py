@@ -30,11 +30,16 @@ FORGOTTEN = Condition(type="DisruptionTarget", status="True", reason="DeletionBy
 def a_pod(
     state: ContainerState | None = None,
     *,
+    companion: ContainerState | None = None,
     machine: str = "machine-1",
     deleted: str = "",
     **status: Any,
 ) -> Pod:
     statuses = () if state is None else (ContainerStatus(name="lnd", state=state),)
+    if companion is not None:
+        status["init_container_statuses"] = (
+            ContainerStatus(name="companion", state=companion),
+        )
     return Pod(
         metadata=Metadata(
             name="node-1", uid="1", deletion_timestamp=deleted, finalizers=(HELD,)
@@ -61,6 +66,13 @@ def machine(ready: str) -> Machine:
         (a_pod(WAITS, phase="Failed", conditions=(FORGOTTEN,)), False),
         (a_pod(phase="Failed", reason="NodeLost"), False),
         (a_pod(WAITS, phase="Pending", deleted="now"), False),
+        # As of pods that are terminating on a machine with the taint out-of-service.
+        (a_pod(phase="Failed", deleted="now"), False),
+        (a_pod(WAITS, companion=WAITS, phase="Failed", deleted="now"), False),
+        (a_pod(WAITS, companion=RUNS, phase="Failed", deleted="now"), False),
+        # Deleted before its companion began: its kubelet has ended it.
+        (a_pod(WAITS, companion=ENDED, phase="Failed", deleted="now"), True),
+        (a_pod(WAITS, companion=ENDED, phase="Pending", deleted="now"), False),
         # Refused by its kubelet; and never told to one.
         (a_pod(phase="Failed", reason="OutOfmemory"), True),
         (a_pod(machine="", phase="Pending"), False),

@@ -8,12 +8,14 @@ nowhere, or published. Only the last is ever charged for.
 import functools
 from collections import Counter
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from tests.services.model import Model, Sale
 
 HELD_WAITS = timedelta(minutes=15)
 ELSE_WAITS = timedelta(days=1)
+LOCKED = timedelta(minutes=9)  # from when it is asked, an opening is seen by its coins
+GONE = timedelta(minutes=35)  # and from then on nothing can come of it
 SOON = timedelta(seconds=1)
 LOCK_LEFT = 40  # blocks below which no channel is opened for a held payment
 LOCK = 60  # blocks for which a payment over Lightning is locked
@@ -30,6 +32,7 @@ class DirectSale(Sale):
     premium: int = 0
     most_fee: int = 0  # charged for the funding transaction
     opening: str = "none"  # frozen, unpublished, published
+    asked_at: datetime | None = None  # first, since it is submitted
     fee: int = 0  # of the funding transaction
     lock_ends: int = 0
     closed: bool = False
@@ -184,16 +187,21 @@ class DirectModel(Model):
             if short:
                 self._end(sale, "failed")
         elif sale.opening == "none":
-            if sale.held < sale.total or short or waited:
+            asked_ago = timedelta(0)
+            if sale.status == "submitted" and sale.asked_at is not None:
+                asked_ago = self.now - sale.asked_at
+            may_come = LOCKED <= asked_ago < GONE  # it may be under way all the same
+            if sale.held < sale.total or short or (waited and not may_come):
                 self._end(sale, "failed")
-            elif self.seller.fee_sat_per_vb * 240 <= sale.most_fee:
-                self._ask(sale)
+            elif not may_come and self.seller.fee_sat_per_vb * 240 <= sale.most_fee:
+                self._ask(sale, anew=asked_ago >= GONE)
 
-    def _ask(self, sale: DirectSale) -> None:
-        if sale.peer not in self.seller.online:
+    def _ask(self, sale: DirectSale, *, anew: bool) -> None:
+        if anew or sale.peer not in self.seller.online:
             sale.status = "created"
             return
-        sale.status = "submitted"
+        if sale.status != "submitted":
+            sale.status, sale.asked_at = "submitted", self.now
         if self.seller.refuses:
             self._end(sale, "failed")
             return

@@ -1,14 +1,15 @@
 """The time of an order is up, and what was paid into it is found first."""
 
 import asyncio
+from collections.abc import Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
 import pytest
 
 from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState
+from leyden.domain.payments import InvoiceState, PaymentRequest, PaymentUpdate
 from leyden.loops import shop_queues
-from leyden.payments.fake import PaymentFailed
+from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.services.channels.shop import CLOSING, EXPIRY
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
@@ -99,6 +100,41 @@ async def test_a_payment_is_looked_for_at_the_deadline_itself(
     harness.deafen()
     await at(harness, order.expires)
     assert await harness.status(order) is Status.CREATING
+
+
+class Overtaken(FakePayments):
+    """A treasury that is paid, and heard, while an answer of it is on its way."""
+
+    meanwhile: Callable[[], Awaitable[None]] | None = None
+
+    async def lookup(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
+        answer = await super().lookup(requests)
+        if self.meanwhile is not None:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            await meanwhile()
+        return answer
+
+
+async def test_coins_that_are_booked_while_they_are_looked_for_are_not_gone(
+    db: Database, sealer: Sealer
+) -> None:
+    """An answer from before them says nothing of them."""
+    payments = Overtaken()
+    harness = ShopHarness(database=db, sealer=sealer, payments=payments)
+    await harness.open()
+    order = await harness.create()
+
+    async def pay() -> None:
+        payments.send(order.onchain_address, PRICE)
+        payments.mine()
+        await harness.hear()
+        assert await harness.status(order) is Status.CREATING
+
+    payments.meanwhile = pay
+    await at(harness, order.expires)
+    await harness.settle_down()
+    assert await harness.status(order) is Status.CREATED
+    await harness.prove()
 
 
 async def test_coins_that_never_confirm_are_waited_for_so_long(

@@ -115,6 +115,25 @@ async def test_each_backup_of_channels_is_kept(
     )
 
 
+async def test_a_folder_that_cannot_be_read_holds_up_no_other_nodes_backup(
+    fleet_harness: FleetHarness, house: Housekeeping
+) -> None:
+    nodes = [await fleet_harness.running(name=f"light {n}") for n in range(2)]
+    reader, homes = fleet_harness.fleet.database.reader, fleet_harness.homes
+    for node in nodes:
+        homes.channel_backups[node.id] = b"one channel"
+    for bad, good in (nodes, nodes[::-1]):  # whichever is looked at first
+        homes.unreadable = {bad.id}
+        homes.channel_backups[good.id] += b", and one more"
+        await look(fleet_harness, house)
+        kept = await reader.backups.latest_channels(good.id)
+        assert kept.content == homes.channel_backups[good.id]
+    homes.unreadable.clear()
+    await look(fleet_harness, house)
+    kept = await reader.backups.latest_channels(bad.id)
+    assert kept.content == homes.channel_backups[bad.id]
+
+
 async def test_a_backup_that_could_not_be_stored_is_stored_at_the_next_look(
     fleet_harness: FleetHarness,
 ) -> None:

@@ -229,6 +229,76 @@ async def test_a_submitted_order_outlasts_a_seller_that_is_away(
     assert await shop.status(order) is Status.FILLED
 
 
+# What nobody waited for, and lnd does not show any more, may come all the same.
+
+
+async def unanswered(shop: ShopHarness, order: Order) -> Order:
+    """Ask for the channel, and lose sight of it."""
+    shop.seller.freezes = True
+    order = await paid(shop, order)
+    assert order.status is Status.SUBMITTED
+    shop.seller.locks_end = True
+    return order
+
+
+async def test_an_opening_that_outlives_its_locks_is_paid_for(
+    shop: ShopHarness,
+) -> None:
+    """Nor does it come from asking again: what comes of that says nothing of it."""
+    order = await unanswered(shop, await shop.create(channel()))
+    shop.seller.refuses = "I am opening one with you"
+    asked = shop.now
+    for minutes in (9, 16, 34):
+        await at(shop, asked + timedelta(minutes=minutes))
+        assert await shop.status(order) is Status.SUBMITTED
+        assert await again(shop) == shop.now + timedelta(seconds=1)
+    assert invoice_of(shop, order) is InvoiceState.ACCEPTED
+    shop.seller.thaw(refuses=False)
+    await at(shop, shop.now + timedelta(seconds=1))
+    assert await shop.status(order) is Status.FILLED
+    assert invoice_of(shop, order) is InvoiceState.SETTLED
+
+
+async def test_an_opening_that_never_came_is_given_up_once_it_cannot_come(
+    shop: ShopHarness,
+) -> None:
+    order = await unanswered(shop, await shop.create(channel()))
+    over = shop.now + timedelta(minutes=35)
+    await at(shop, over - BARELY)
+    assert await shop.status(order) is Status.SUBMITTED
+    await at(shop, over + timedelta(seconds=1))
+    assert await shop.status(order) is Status.FAILED
+    await shop.settle_down()
+    assert invoice_of(shop, order) is InvoiceState.CANCELLED
+
+
+async def test_what_lnd_would_show_is_asked_for_again_at_once(
+    shop: ShopHarness,
+) -> None:
+    order = await unanswered(shop, await shop.create(channel()))
+    shop.seller.thaw(refuses=True)
+    await at(shop, shop.now + timedelta(minutes=9) - BARELY)
+    assert await shop.status(order) is Status.FILLED
+
+
+async def test_what_was_paid_otherwise_is_asked_for_anew_once_nothing_can_come(
+    shop: ShopHarness,
+) -> None:
+    await shop.give_credit(PRICE)
+    order = await shop.create(channel())
+    shop.seller.freezes = True
+    await shop.settle_down()
+    shop.seller.locks_end = True
+    shop.seller.thaw(refuses=True)
+    over = shop.now + timedelta(minutes=35)
+    await at(shop, over - BARELY)
+    assert await shop.status(order) is Status.SUBMITTED
+    await at(shop, over + timedelta(seconds=1))
+    assert await shop.status(order) is Status.CREATED
+    await at(shop, shop.now + timedelta(seconds=2))
+    assert await shop.status(order) is Status.FILLED
+
+
 # The limits, once more: settings may have changed since it was ordered.
 
 

@@ -1,7 +1,7 @@
 """Nodes between two runtimes: whatever happens, one of them has a node."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -11,6 +11,7 @@ from leyden.domain.observations import State
 from leyden.domain.relocations import Relocation, Step
 from leyden.domain.starts import Start
 from leyden.errors import NotAllowed, NotFound
+from leyden.runtimes.base import Checkpoint, LaunchSpec
 from leyden.runtimes.composite import SeveralRuntimes
 from leyden.runtimes.fake import FakeRuntime
 from leyden.runtimes.fake_side import FakeSide
@@ -163,6 +164,48 @@ async def test_a_move_from_a_machine_that_is_lost_waits_for_its_return(
     shores.runtimes[LOCAL].reconnect(node.id)
     await fleet_harness.settled()
     assert (await shores.end(node)).runtime is KUBERNETES
+    await shores.check(node)
+
+
+class Slow(FakeRuntime):
+    """A runtime whose starts may take a while: a program is being built, say."""
+
+    def __init__(self) -> None:
+        super().__init__(says=_EMPTY)
+        self.begun, self.may_go_on = asyncio.Event(), asyncio.Event()
+        self.may_go_on.set()
+
+    async def start(
+        self, node: Node, launch_spec: LaunchSpec
+    ) -> AsyncGenerator[Checkpoint, None]:
+        """Wait before there is a process."""
+        async for each in super().start(node, launch_spec):
+            yield each
+            self.begun.set()
+            await self.may_go_on.wait()
+
+
+async def test_a_move_waits_for_a_start_that_began_before_it(
+    fleet_harness: FleetHarness,
+) -> None:
+    """It knows nothing of the move, and would make an lnd where the node was."""
+    slow = fleet_harness.runtime = Slow()
+    shores = Shores(fleet_harness)
+    node = await running(shores)
+    slow.end(node.id)
+    await fleet_harness.settled()
+    slow.begun.clear()
+    slow.may_go_on.clear()
+    starting = asyncio.create_task(fleet_harness.later(seconds=5))
+    await slow.begun.wait()
+    await shores.move(node)
+    await fleet_harness.work()
+    assert (await shores.found(node)).step is Step.STOPPING
+    slow.may_go_on.set()
+    await starting
+    await shores.check(node)
+    assert (await shores.end(node)).runtime is KUBERNETES
+    assert node.id in shores.runtimes[KUBERNETES].running
     await shores.check(node)
 
 

@@ -111,6 +111,15 @@ async def a_late_payment(harness: ShopHarness) -> Giving:
     return harness.hear, PART
 
 
+async def a_payment_settled_late(harness: ShopHarness) -> Giving:
+    order = await harness.create()
+    harness.now = order.expires
+    await harness.work(EXPIRY)
+    harness.payments.pay(request_of(order))
+    assert await harness.payments.settle(request_of(order)), "by hand, in the treasury"
+    return harness.hear, PRICE
+
+
 async def a_published_channel(harness: ShopHarness) -> Giving:
     await paid_directly(harness)
     return partial(harness.work, OPENING), 240 * 50 - FEE_VBYTES * 10
@@ -138,6 +147,7 @@ async def a_lost_channel(harness: ShopHarness) -> Giving:
         a_payment_that_timed_out,
         too_much_over_lightning,
         a_late_payment,
+        a_payment_settled_late,
         a_published_channel,
         a_lost_channel,
     ],

@@ -88,6 +88,44 @@ async def test_what_is_not_known_of_a_node_changes_nothing_and_is_tried_later(
     assert fleet_harness.runtime.starts == [node.id], "no second lnd"
 
 
+async def test_a_node_that_cannot_be_looked_at_keeps_no_other_from_being_heard(
+    fleet_harness: FleetHarness,
+) -> None:
+    bad = await fleet_harness.running()
+    good = await fleet_harness.running(name="storm lantern")
+    fleet_harness.runtime.unreadable.add(bad.id)
+    assert await fleet_harness.restart() == 1
+    await fleet_harness.watching.look()
+    for each in (bad, good):
+        fleet_harness.runtime.say(each.id, State.LOCKED)
+    await fleet_harness.settled()
+    assert (await fleet_harness.node(good.id)).status is Status.WAITING_UNLOCK
+    with pytest.raises(OSError, match="input/output"):
+        await fleet_harness.work()  # it is tried again, as what fails is
+    fleet_harness.runtime.unreadable.clear()
+    await fleet_harness.later(minutes=2)
+    assert (await fleet_harness.node(bad.id)).status is Status.WAITING_UNLOCK
+
+
+async def test_a_node_of_which_nothing_was_there_is_looked_for_again(
+    fleet_harness: FleetHarness,
+) -> None:
+    """Its pod and its volume claim, say, until the operator brings the claim back."""
+    node = await fleet_harness.running()
+    home = fleet_harness.runtime.homes[node.id]
+    fleet_harness.runtime.lose(node.id)
+    await fleet_harness.restart()
+    await fleet_harness.watching.look()
+    await fleet_harness.settled()
+    assert await fleet_harness.node(node.id) == node
+    fleet_harness.runtime.homes[node.id] = home
+    await fleet_harness.watching.look()
+    await fleet_harness.settled()
+    await fleet_harness.later(seconds=2)
+    assert len(fleet_harness.runtime.starts) == 2
+    assert (await fleet_harness.node(node.id)).status is Status.WAITING_INIT
+
+
 async def test_what_was_refused_while_a_machine_was_lost_is_done_at_its_return(
     fleet_harness: FleetHarness,
 ) -> None:

@@ -2,15 +2,18 @@
 
 import asyncio
 import contextlib
-import os
 import socket
 from collections.abc import AsyncIterator
 from pathlib import Path
 from urllib.parse import parse_qs, urlsplit
 
+import psycopg
 import pytest
 
+from leyden.errors import DatabaseAway
 from leyden.storage.postgres import PostgresDatabase
+from leyden.storage.postgres_errors import translating
+from tests.ports import connected_to
 
 _LONG = 31.0
 
@@ -143,7 +146,7 @@ async def test_the_kernel_ends_connections_whose_other_end_is_gone(
     database: PostgresDatabase, router: Router
 ) -> None:
     await database.reader.accounts.list_()
-    ours = _connected_to(router.port)
+    ours = connected_to(router.port)
     assert len(ours) == 2  # of the pool, and the listener's
     for line in ours:
         assert line.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
@@ -152,13 +155,35 @@ async def test_the_kernel_ends_connections_whose_other_end_is_gone(
         line.close()
 
 
-def _connected_to(port: int) -> list[socket.socket]:
-    """Return copies of this process' sockets that are connected to the port."""
-    found = []
-    for each in Path("/proc/self/fd").iterdir():
-        with contextlib.suppress(OSError):  # closed meanwhile, or not connected
-            if each.readlink().name.startswith("socket:"):
-                with socket.socket(fileno=os.dup(int(each.name))) as line:
-                    if line.family == socket.AF_INET and line.getpeername()[1] == port:
-                        found.append(line.dup())
-    return found
+async def test_a_server_that_only_follows_another_one_is_away(
+    postgres_url: str,
+) -> None:
+    """As after a failover: nothing is read there that was overtaken, nor written."""
+    name = urlsplit(postgres_url).path.removeprefix("/")
+    read_only = "default_transaction_read_only"
+    with psycopg.connect(postgres_url, autocommit=True) as hand:
+        hand.execute(f"ALTER DATABASE {name} SET {read_only} = on")
+    database = await PostgresDatabase.open(postgres_url)
+    with pytest.raises(DatabaseAway):
+        await database.reader.accounts.list_()
+    with pytest.raises(DatabaseAway):
+        async with database.transaction():
+            pass
+    with psycopg.connect(postgres_url, autocommit=True) as hand:
+        hand.execute(f"SET {read_only} = off")
+        hand.execute(f"ALTER DATABASE {name} RESET {read_only}")
+    async with asyncio.timeout(10):  # it is the first one again
+        while True:
+            with contextlib.suppress(DatabaseAway):
+                assert await database.reader.accounts.list_() == []
+                break
+    await database.close()
+
+
+async def test_a_server_that_has_become_read_only_meanwhile_is_away(
+    postgres_url: str,
+) -> None:
+    with psycopg.connect(postgres_url, autocommit=True) as connection:
+        connection.execute("SET default_transaction_read_only = on")
+        with pytest.raises(DatabaseAway), translating():
+            connection.execute("DELETE FROM task")

@@ -1,21 +1,23 @@
 """Charts say when, how much, and nothing where nothing is known."""
 
 from datetime import timedelta
+from typing import Any
 
 from leyden.services.nodes.samples import Sample
 from leyden.web.charts import charts
 from tests.conftest import NOW
 
 
-def sample(minutes: float, **changes: int) -> Sample:
-    return Sample(
-        at=NOW + timedelta(minutes=minutes),
-        memory=changes.get("memory", 1 << 20),
-        cpu_s=0,
-        bytes_in=changes.get("bytes_in", 0),
-        bytes_out=0,
-        height=changes.get("height", 0),
-    )
+def sample(minutes: float, **changes: float | None) -> Sample:
+    known: dict[str, Any] = {
+        "memory": 1 << 20,
+        "cpu_cores": None,
+        "bytes_in": 0,
+        "bytes_out": 0,
+        "height": 0,
+        **changes,
+    }
+    return Sample(at=NOW + timedelta(minutes=minutes), **known)
 
 
 def test_there_is_no_chart_of_one_sample() -> None:
@@ -53,6 +55,27 @@ def test_a_height_that_is_not_known_is_left_out() -> None:
     undone = charts([sample(0, height=814), sample(1, height=813)])
     assert undone is not None
     assert undone.each[0].note == "1 undone"
+
+
+def test_of_what_is_not_known_there_is_no_chart() -> None:
+    unknown = {"memory": None, "bytes_in": None, "bytes_out": None}
+    found = charts([sample(0, **unknown), sample(1, **unknown)])
+    assert found is not None
+    assert found.each == []
+    some = charts([sample(0, bytes_in=None), sample(1), sample(2, bytes_in=6000)])
+    assert some is not None
+    assert [each.name for each in some.each] == ["Memory", "Traffic in", "Traffic out"]
+    assert some.each[1].values == ",,100"
+
+
+def test_processors_are_shown_in_parts_of_one() -> None:
+    found = charts([sample(0), sample(1, cpu_cores=0.1254), sample(2, cpu_cores=0)])
+    assert found is not None
+    processor = found.each[1]
+    assert (processor.name, processor.unit) == ("Processor", "cores")
+    assert processor.values == ",125,0"
+    assert processor.latest == "0.0 % of a core"
+    assert processor.note == "at most 12.5 % of a core"
 
 
 def test_times_below_the_chart_are_round() -> None:

@@ -6,8 +6,10 @@ from html import unescape
 
 from leyden.domain.accounts import Role
 from leyden.domain.observations import State
+from leyden.runtimes.base import Usage
 from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.services.nodes.housekeeping import Housekeeping
+from leyden.services.nodes.samples import EVERY
 from leyden.services.platform import Platform
 from leyden.tasks.queues import CLAIM_FOR
 from leyden.tasks.work import Work
@@ -44,6 +46,36 @@ def filled(name: str = "harbour light", **changes: str) -> dict[str, str]:
         "keysend": "yes",
         **changes,
     }
+
+
+def fact(page: str, name: str) -> str:
+    """Return a figure of a node's page."""
+    found = re.search(rf"<dt>{name}</dt><dd>(.*?)</dd>", page)
+    assert found, name
+    return found[1]
+
+
+async def test_a_figure_that_is_not_known_is_not_shown_as_0(
+    alice: Visitor, fleet_harness: FleetHarness, platform: Platform
+) -> None:
+    page = await made(alice, fleet_harness)
+    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    fleet_harness.homes.used[node.id] = Usage(memory=94_371_840, cpu_cores=0.125)
+    shown = (await alice.get(page)).text
+    assert fact(shown, "Memory") == "90.0 MiB"
+    assert fact(shown, "Processor") == "12.5 % of a core"
+    assert fact(shown, "Disk") == "\N{EM DASH}"
+    assert fact(shown, "Traffic in") == "0 B"
+    fleet_harness.homes.used[node.id] = Usage()
+    fleet_harness.gateway.is_elsewhere = True
+    for _ in range(2):
+        await platform.samples.take(fleet_harness.fleet)
+        fleet_harness.now += EVERY
+    shown = (await alice.get(page)).text
+    names = ("Memory", "Processor", "Disk", "Connections so far", "Traffic in")
+    assert {fact(shown, each) for each in (*names, "Traffic out")} == {"\N{EM DASH}"}
+    assert "Nothing is known of this node's use of its machine." in shown
+    assert "<figure" not in shown
 
 
 async def test_a_node_is_made_with_what_was_filled_in(

@@ -9,11 +9,8 @@ import pytest
 from playwright.async_api import Page, Route
 
 from leyden.domain.observations import State
-from leyden.services.nodes.fleet import EVERYTHING
-from leyden.services.nodes.samples import EVERY, SAMPLING
+from leyden.services.nodes.samples import EVERY
 from leyden.services.platform import Platform
-from leyden.tasks.queues import CLAIM_FOR
-from leyden.tasks.work import Work
 from leyden.web.site import Site
 from tests.bakery import READER, baked
 from tests.services.fleet_harness import FleetHarness
@@ -79,13 +76,7 @@ async def answer(route: Route) -> None:
 
 async def sample(platform: Platform, fleet_harness: FleetHarness) -> None:
     """Take a sample of every node, as is done twice a minute."""
-    database = platform.database
-    async with database.transaction() as tx:
-        await tx.tasks.put(SAMPLING, EVERYTHING, due=fleet_harness.now)
-        (claim,) = await tx.tasks.claim(
-            SAMPLING, now=fleet_harness.now, until=fleet_harness.now + CLAIM_FOR, most=1
-        )
-    await platform.samples.take(fleet_harness.fleet, Work(database, claim))
+    await platform.samples.take(fleet_harness.fleet)
     fleet_harness.now += EVERY
 
 
@@ -156,6 +147,9 @@ async def test_balances_are_shown_until_somebody_leaves(
         assert re.fullmatch(r"\d\d:\d\d:\d\d: [\d.]+ [KM]?i?B", await said.inner_text())
         await page.locator("svg.chart").nth(1).focus()
         assert await said.inner_text() == latest
+        await page.keyboard.press("ArrowLeft")
+        used = await page.locator("figure output").nth(1).inner_text()
+        assert re.fullmatch(r"\d\d:\d\d:\d\d: 0\.0 % of a core", used)
 
         await page.clock.fast_forward("14:00")
         await page.keyboard.press("Shift")

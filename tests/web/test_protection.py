@@ -54,6 +54,8 @@ async def test_no_page_holds_code_or_styles_or_asks_a_stranger(
     [
         {"origin": "https://evil.example"},
         {"origin": "null"},
+        {"origin": "http://["},
+        {"origin": ""},
         {"sec_fetch_site": "cross-site"},
         {"sec_fetch_site": "same-site"},
     ],
@@ -64,6 +66,12 @@ async def test_a_form_from_another_site_changes_nothing(
     refused = await alice.submit("/app/sign-out", **headers)
     assert refused.status == 403
     assert (await alice.get(f"{alice.root}/nodes")).status == 200
+
+
+async def test_a_form_from_nowhere_leads_to_the_first_page(nobody: Visitor) -> None:
+    for referer in ("http://[", f"http://{HOST}:[/app/account", "nothing"):
+        shown = await nobody.submit("/app/sign-out", referer=referer)
+        assert (shown.status, shown.location) == (303, "/app/sign-in")
 
 
 async def test_a_form_without_its_token_changes_nothing(

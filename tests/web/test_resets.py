@@ -13,9 +13,14 @@ from leyden.web.site import Site
 from tests.mail_server import MailServer
 from tests.services.emailed import send_emails
 from tests.services.fleet_harness import FleetHarness
+from tests.web.authenticator import Authenticator
 from tests.web.conftest import PASSWORD
 from tests.web.mailroom import LINK, SENDS_EMAILS
 from tests.web.test_account import enrolled
+from tests.web.test_passkeys import HERE
+from tests.web.test_passkeys import _add as add_passkey
+from tests.web.test_passkeys import _enter as enter_by_passkey
+from tests.web.test_team import invite
 from tests.web.visitor import Shown, Visitor
 
 ALICE = "alice@example.org"
@@ -170,6 +175,23 @@ async def test_the_second_factor_stays(
     assert signed_in.location.startswith("/app/second-factor")
 
 
+async def test_passkeys_from_before_the_address_was_confirmed_end(
+    alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer, site: Site
+) -> None:
+    """Whoever opened an invitation first need not be who reads emails there."""
+    device = Authenticator(HERE)
+    await add_passkey(alice, device)
+    assert (await chosen(nobody, await linked(nobody, office, served))).status == 303
+    assert (await enter_by_passkey(Visitor(site), device)).status == 401
+    # From then on it is hers, and so is what she adds.
+    assert (await nobody.sign_in(ALICE, NEW)).status == 303
+    await send_emails(office)  # that it was changed
+    await add_passkey(nobody, device := Authenticator(HERE), NEW)
+    again = await chosen(nobody, await linked(nobody, office, served), PASSWORD)
+    assert again.status == 303
+    assert (await enter_by_passkey(Visitor(site), device)).status == 303
+
+
 async def test_nobody_learns_whether_an_address_is_known(
     alice: Visitor,
     nobody: Visitor,
@@ -238,6 +260,23 @@ async def test_asking_is_limited_for_known_and_unknown_alike(
         await ask(f"ghost{number}@example.org", "192.0.2.1")
     with pytest.raises(TooMany):
         await ask("ghost20@example.org", "192.0.2.1")
+
+
+async def test_nobodys_invitations_keep_a_link_from_who_asks_for_one(
+    alice: Visitor,
+    charlie: Visitor,
+    nobody: Visitor,
+    office: Emailing,
+    served: MailServer,
+) -> None:
+    """They are emails to the same address, and anybody with a team sends them."""
+    del alice
+    for number in range(11):
+        assert (await invite(charlie, ALICE)).startswith("/app/invitation"), number
+    await send_emails(office)
+    assert len(served.subjects(ALICE)) == 10
+    await linked(nobody, office, served)
+    assert served.subjects(ALICE)[-1] == "Reset your password"
 
 
 async def test_a_wrong_address_is_refused_and_sends_nothing(

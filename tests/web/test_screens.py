@@ -269,6 +269,31 @@ async def test_on_a_phone_a_channel_is_priced_as_its_capacity_is_typed(
     assert screen.complaints == []
 
 
+async def test_a_form_that_is_refused_leads_to_the_field_that_was_wrong(
+    base: str, alice: Visitor
+) -> None:
+    async with chromium() as browser:
+        screen = await Screen.opened(await browser.new_context(), base)
+        page = screen.page
+        await screen.sign_in("alice@example.org")
+        await screen.go(f"{alice.root}/nodes/new")
+        for field, value in (
+            ("#whitelist", "10.0.0.0/33"),
+            ("#f-minchansize", "seven"),
+        ):
+            await page.fill("#name", "morning light")
+            if not await page.is_visible(field):
+                await page.click("summary:has-text('More settings')")
+            before = await page.input_value(field)
+            await page.fill(field, value)
+            await page.press("#name", "Enter")
+            await page.wait_for_selector(f"{field}[aria-invalid=true]:focus")
+            described = await page.get_attribute(field, "aria-describedby")
+            assert described == f"refused h-{field[1:].removeprefix('f-')}"
+            assert await page.is_visible("#refused")
+            await page.fill(field, before)
+
+
 async def test_without_scripts_a_channel_is_priced_and_ordered(
     base: str, alice: Visitor, world: World
 ) -> None:

@@ -14,6 +14,7 @@ from leyden.services.platform import Platform
 from leyden.web.site import Site
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
+from tests.web.test_team import invite
 from tests.web.visitor import Visitor
 
 RFC_SECRET = b"12345678901234567890"
@@ -307,6 +308,31 @@ async def test_with_an_authenticator_the_password_alone_opens_nothing(
     assert again.status == 401
 
 
+async def test_codes_are_guessed_a_few_times_however_many_addresses_one_has(
+    alice: Visitor, nobody: Visitor, platform: Platform, fleet_harness: FleetHarness
+) -> None:
+    await _give_totp(platform, "alice@example.org")
+
+    async def enter(visitor: Visitor, code: str) -> int:
+        await visitor.sign_in("alice@example.org", PASSWORD)
+        await visitor.get("/app/second-factor")
+        shown = await visitor.submit("/app/second-factor", {"code": code})
+        return shown.status
+
+    def code() -> str:
+        return totp_code(RFC_SECRET, int(fleet_harness.now.timestamp()) // 30)
+
+    assert await enter(nobody, code()) == 303  # which is not counted
+    await nobody.submit("/app/sign-out")
+    fleet_harness.now += timedelta(seconds=30)
+    thieves = [Visitor(alice.site, address=f"203.0.113.{n}") for n in range(5)]
+    guessed = [await enter(each, "000000") for each in thieves]
+    assert guessed == [401, 401, 401, 429, 429]
+    assert await enter(Visitor(alice.site, address="203.0.113.9"), code()) == 429
+    # She has signed in in this browser before, and so does not wait for them.
+    assert await enter(nobody, code()) == 303
+
+
 @pytest.mark.parametrize(
     "credential",
     ["", "{}", "[]", "null", "x", '{"rawId": 7}', '{"rawId": "AAAA", "response": {}}'],
@@ -389,6 +415,37 @@ async def test_a_flood_of_sign_ins_is_asked_to_come_back(
     assert not any(await asyncio.gather(*flood))
     assert all(each.result() for each in busy)
     assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
+
+
+async def test_a_flood_from_one_address_keeps_nobody_else_out(
+    alice: Visitor, charlie: Visitor, nobody: Visitor
+) -> None:
+    """An invitation of who has an account takes a password to be hashed each time."""
+    del charlie
+    flooding = nobody.at("203.0.113.5")
+    link = await invite(alice, "charlie@example.org")
+    word = link.partition("word=")[2]
+    await flooding.get(link)
+    done = threading.Event()
+    slow = passwords._SLOWLY
+    busy = [slow.submit(done.wait, 20) for _ in range(slow._max_workers)]
+    fields = {"word": word, "password": PASSWORD}
+    flood = [
+        asyncio.create_task(flooding.submit("/app/invitation", dict(fields)))
+        for _ in range(2 * passwords.MOST)
+    ]
+    async with asyncio.timeout(10):
+        while sum(each.done() for each in flood) < len(flood) - passwords.MOST_OF_ONE:
+            await asyncio.sleep(0.01)
+    assert {each.result().status for each in flood if each.done()} == {503}
+    signing_in = asyncio.create_task(nobody.sign_in("alice@example.org", PASSWORD))
+    async with asyncio.timeout(10):
+        while slow._work_queue.qsize() <= passwords.MOST_OF_ONE:
+            await asyncio.sleep(0.01)
+    done.set()
+    assert (await signing_in).status == 303
+    assert {each.status for each in await asyncio.gather(*flood)} == {503, 303}
+    assert all(each.result() for each in busy)
 
 
 async def test_a_code_completes_no_sign_in_that_has_ended(

@@ -1,5 +1,6 @@
 """Webhook endpoints of an organization, and its events, as people see them."""
 
+import asyncio
 import json
 import re
 
@@ -7,7 +8,7 @@ import pytest
 
 from leyden.domain.accounts import Role
 from leyden.domain.deliveries import Answer
-from leyden.domain.events import INSTALLATION, TYPES, Event
+from leyden.domain.events import ALARMS, INSTALLATION, TYPES, Event
 from leyden.domain.webhooks import verify
 from leyden.errors import RightsChanged
 from leyden.services.deliveries import subscriptions
@@ -23,7 +24,7 @@ from leyden.webhooks.fake import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.services.sending import send_all
 from tests.web.conftest import person
-from tests.web.test_changes import streaming, told_at
+from tests.web.test_changes import CHANGED, streaming, told_at
 from tests.web.test_channels import ONCE
 from tests.web.test_nodes import made
 from tests.web.test_team import user_id
@@ -251,6 +252,35 @@ async def test_a_new_event_reaches_an_open_page(
     async with streaming(alice, url) as stream:
         await new_key(platform, alice, "another")
         await stream.until_changed()
+
+
+async def test_a_new_alarm_reaches_operators_alone(
+    alice: Visitor, platform: Platform, fleet_harness: FleetHarness
+) -> None:
+    await accounts.set_operator(
+        platform, "alice@example.org", operator=True, actor="test"
+    )
+
+    async def alarm() -> None:
+        data = ALARMS["disk.low"].example
+        event = Event(organization_id=INSTALLATION, type="disk.low", data=data)
+        async with platform.database.transaction() as tx:
+            tx.events.add(event, at=fleet_harness.now)
+
+    url = told_at((await alice.get("/app/operator/events")).text)
+    async with streaming(alice, url) as stream:
+        await alarm()
+        await stream.until_changed()
+    url = told_at((await alice.get("/app/operator/events")).text)
+    async with streaming(alice, url) as stream:
+        await stream.until_begun()
+        await accounts.set_operator(
+            platform, "alice@example.org", operator=False, actor="test"
+        )
+        await alarm()
+        async with asyncio.timeout(10):
+            await stream.ended.wait()
+        assert CHANGED not in stream.got
 
 
 async def test_an_operators_endpoint_is_for_alarms_and_for_operators_alone(

@@ -92,6 +92,31 @@ async def test_the_bakery_takes_no_password_that_opens_nothing(
         await see_what_a_browser_without_webcrypto_is_told(browser, url, node)
 
 
+async def test_a_vault_without_an_admin_macaroon_says_how_to_store_one(
+    site: Site, alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    node = await made(alice, fleet_harness)
+    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    async with served(site) as url, chromium() as browser:
+        screen = await Screen.opened(await browser.new_context(), url)
+        page = screen.page
+        await screen.sign_in("alice@example.org")
+        await screen.go(f"{node}/wallet/vault")
+        assert await page.locator("#no-admin").count() == 0, "it has no wallet yet"
+        fleet_harness.runtime.say(kept.id, State.SERVER_ACTIVE)
+        await fleet_harness.settled()
+        await screen.go(f"{node}/wallet/vault")
+        await page.wait_for_selector("#no-admin:not([hidden])")
+        about = {"node": kept.id, "kind": "macaroon", "name": "admin"}
+        sealed = seal_jwe(MACAROON.hex(), "harbour light", about)
+        await alice.get(f"{node}/wallet/vault")
+        macaroon = {"kind": "macaroon", "name": "admin", "value": sealed}
+        assert (await alice.submit(f"{node}/wallet/backups", macaroon)).status == 200
+        await screen.go(f"{node}/wallet/vault")
+        await page.wait_for_selector("#kept li:has-text('admin')")
+        assert await page.is_hidden("#no-admin")
+
+
 async def see_what_a_browser_without_webcrypto_is_told(
     browser: Browser, url: str, node: str
 ) -> None:

@@ -11,6 +11,7 @@ from leyden.domain import versions
 from leyden.domain.nodes import Action, Listed, Network, Node, Type
 from leyden.domain.versions import Catalogue, Version
 from leyden.errors import NodeAway
+from leyden.gateway.base import Traffic
 from leyden.schemas.deleted_nodes import DeletedNodesAnswer, Restore
 from leyden.schemas.node_access import (
     CertificateAnswer,
@@ -212,7 +213,9 @@ async def metrics(request: Request) -> MetricsAnswer:
     fleet = fleet_of(request)
     node = await views.get(fleet, *node_ref(request))
     usage = await fleet.homes.usage(node)
-    traffic = (await fleet.gateway.traffic()).get(node.id)
+    every = await fleet.gateway.traffic()
+    traffic = None if every is None else every.get(node.id, Traffic())
+    cores = request.platform.samples.cpu_cores(node.id, usage, now=request.now)
     return MetricsAnswer(
         node_id=node.id,
         status=node.status,
@@ -220,10 +223,11 @@ async def metrics(request: Request) -> MetricsAnswer:
         crashes=node.crashes,
         memory_bytes=usage.memory,
         cpu_s=usage.cpu_s,
+        cpu_cores=cores,
         disk_bytes=usage.disk,
-        connections=traffic.connections if traffic else 0,
-        bytes_in=traffic.bytes_in if traffic else 0,
-        bytes_out=traffic.bytes_out if traffic else 0,
+        connections=traffic.connections if traffic else None,
+        bytes_in=traffic.bytes_in if traffic else None,
+        bytes_out=traffic.bytes_out if traffic else None,
     )
 
 

@@ -141,7 +141,8 @@ def _why(error: OSError, host: str, port: int, setting: str) -> str:
         case errno.EADDRINUSE:
             return (
                 f"port {port} on {host} is taken by another program; stop that one, or "
-                f"choose another port with LEYDEN_{setting.upper()}"
+                f"choose another port with LEYDEN_{setting.upper()}; `leyden doctor` "
+                "lists every port that is taken"
             )
         case errno.EACCES:
             return (

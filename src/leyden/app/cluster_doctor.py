@@ -6,7 +6,7 @@ from typing import Final
 from leyden.app import clusters, egress_trial, pods
 from leyden.app.production import Result
 from leyden.errors import ClusterRefused, LeydenError, SetupError
-from leyden.runtimes.kubernetes import callers
+from leyden.runtimes.kubernetes import callers, resource_metrics
 from leyden.runtimes.kubernetes.api import Api
 from leyden.settings import Settings
 
@@ -14,6 +14,8 @@ _HIDDEN: Final = (
     "whitelists would be about machines: set externalTrafficPolicy: Local on the "
     "service of gateways: %s"
 )
+
+_MEASURED: Final = "memory and processor of nodes are known"
 
 
 async def examine(settings: Settings) -> AsyncIterator[Result]:
@@ -28,6 +30,8 @@ async def examine(settings: Settings) -> AsyncIterator[Result]:
             if namespace := callers.own_namespace():
                 to_do = await _gateways(api, namespace)
                 yield Result(what="gateways see who calls them", to_do=to_do)
+            _, to_do = await resource_metrics.ask(api)
+            yield Result(what=_MEASURED, to_do=to_do, is_optional=True)
             what = "a pod in the nodes' namespace runs"
             async for tried, to_do in egress_trial.examine(settings, api):
                 yield Result(what=tried, to_do=to_do)

@@ -5,6 +5,7 @@ import os
 import socket
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
+from functools import partial
 
 from leyden import __version__, processes
 from leyden.api.gateways import Gateways
@@ -119,6 +120,9 @@ async def running(
                 stack.push_async_callback(platform.tails.close)
             if far is not None:
                 stack.callback(far.close)
+            if platform.fleet is not None:
+                follow = partial(platform.samples.follow, platform.fleet)
+                await looping.enter_async_context(background({"samples": follow}))
         if loops:
             await looping.enter_async_context(_looping(platform, ownership))
         if platform.fleet is not None:

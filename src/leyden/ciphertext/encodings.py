@@ -37,12 +37,18 @@ class Layer(Struct, frozen=True):
 def peel(layer: Layer) -> Iterator[Layer]:
     """Yield what each possible outermost encoding decodes to."""
     if isinstance(layer.content, str):
+        text = _whole(layer.content)
         for undo in _TEXT:
-            yield from undo(layer.content)
+            yield from undo(text)
     else:
         yield from _read(layer.content)
         for inside, real in decompress(layer.content):
             yield Layer(inside, even=real)
+
+
+def _whole(text: str) -> str:
+    """Return text that UTF-8 can write: escapes may have left halves of characters."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def objects(text: str) -> list[dict[str, object]]:

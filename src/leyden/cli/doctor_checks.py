@@ -17,6 +17,8 @@ from leyden.daemons import build as builds
 from leyden.daemons import catalogue
 from leyden.daemons.toolchain import installer
 from leyden.daemons.workshop import place
+from leyden.devnet.wiring import PEER_PORTS
+from leyden.domain import peer_ports
 from leyden.errors import LeydenError
 from leyden.processes import most_files
 from leyden.runtimes.cgroups import Cgroups
@@ -30,6 +32,8 @@ _GIB = 1 << 30
 _FILES_OF_A_NODE = 2  # what tells its state, and what tells its end
 _FILES_BESIDE = 512  # connections, the database, the gateway
 _MANY_NODES = 1_000
+_DISTANCE = 200  # more than lies between the first and the last of a kind
+_LAST_PORT = 65_535
 _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
 
 
@@ -226,15 +230,41 @@ def _ports(given: Settings) -> Iterator[Finding]:
         for name, _, _ in settings.every_setting()
         if name.startswith(_LISTENS) and name.endswith("_port")
     }
-    taken = {name for name, port in ports.items() if not _is_free(port)}
-    for name in sorted(taken):
-        yield Finding(
-            what=f"port {ports[name]} is in use",
-            well=False,
-            mend=f"stop the program that has it, or set LEYDEN_{name.upper()}",
-        )
-    if not taken:
-        yield Finding(what=f"{len(ports)} ports are free, as `up` needs", well=True)
+    taken = sorted(name for name, port in ports.items() if not _is_free(port))
+    match taken:
+        case []:
+            yield Finding(what=f"{len(ports)} ports are free, as `up` needs", well=True)
+        case [name]:
+            yield Finding(
+                what=f"port {ports[name]} is in use",
+                well=False,
+                mend=f"stop the program that has it, or set LEYDEN_{name.upper()}",
+            )
+        case _:  # mostly another platform, which has them all
+            numbers = ", ".join(str(ports[name]) for name in taken)
+            yield Finding(
+                what=f"{len(taken)} ports are in use: {numbers}",
+                well=False,
+                mend="stop the programs that have them, or add free ones to "
+                f"{given.home_path / 'leyden.toml'}:\n"
+                + _other_ports(given, ports, taken),
+            )
+
+
+def _other_ports(given: Settings, ports: Mapping[str, int], taken: list[str]) -> str:
+    """Return lines for leyden.toml that move the ports in use by one distance.
+
+    None of them is a port of nodes' peers: the node that gets it would have no peers.
+    """
+    of_peers = peer_ports.parse(given.peer_ports or PEER_PORTS)
+    for distance in range(_DISTANCE, _DISTANCE * 50, _DISTANCE):
+        others = {name: ports[name] + distance for name in taken}
+        if max(others.values()) <= _LAST_PORT and all(
+            port not in ports.values() and port not in of_peers and _is_free(port)
+            for port in others.values()
+        ):
+            return "\n".join(f"{name} = {port}" for name, port in others.items())
+    return "\n".join(f"{name} = ..." for name in taken)
 
 
 def _is_free(port: int) -> bool:

@@ -41,14 +41,20 @@ async def _printed(
     async for each in results:
         found.append(each)
         if not as_json:
-            print(f"{'TO DO' if each.to_do else 'ok   '}  {each.what}", flush=True)
+            print(f"{_mark(each)}  {each.what}", flush=True)
             if each.to_do:
                 print(f"       {each.to_do}", flush=True)
     return found
 
 
+def _mark(result: "Result") -> str:
+    if not result.to_do:
+        return "ok   "
+    return "note " if result.is_optional else "TO DO"
+
+
 def _told(results: "list[Result]", *, as_json: bool) -> int:
-    open_ = sum(bool(each.to_do) for each in results)
+    open_ = sum(bool(each.to_do) and not each.is_optional for each in results)
     if as_json:
         print_json({"open": open_, "items": [asdict(each) for each in results]})
     else:

@@ -34,9 +34,20 @@ class _Root(Group):
         """Find the command; say so if it was typed by its former name."""
         former, *others = args
         name = RENAMED.get(former, former)
-        if name != former and not ctx.resilient_parsing:
+        if former == "node" and self._is_of_nodes(ctx, others):
+            name = "nodes"  # a slip, and no former name
+        elif name != former and not ctx.resilient_parsing:
             print(f"leyden: `leyden {former}` is now `leyden {name}`", file=sys.stderr)
         return super().resolve_command(ctx, [name, *others])
+
+    def _is_of_nodes(self, ctx: click.Context, words: list[str]) -> bool:
+        """Return whether only `leyden nodes` has the command that was typed."""
+        groups = [self.get_command(ctx, each) for each in ("nodes", "wallet")]
+        nodes, wallet = (
+            each.list_commands(ctx) if isinstance(each, click.Group) else ()
+            for each in groups
+        )
+        return bool(words) and words[0] in nodes and words[0] not in wallet
 
 
 @click.command(

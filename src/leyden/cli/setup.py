@@ -4,6 +4,7 @@ import importlib
 import json
 import os
 import sys
+import textwrap
 
 import click
 
@@ -18,7 +19,7 @@ _SECRET = ("password", "macaroon", "token", "secret", "url")
 
 @click.command()
 @as_json
-@click.option("--markdown", is_flag=True, help="The table in docs/operating.md.")
+@click.option("--markdown", is_flag=True, help="The rows in docs/settings.md.")
 def config(*, as_json: bool, markdown: bool) -> None:
     """Print every setting with its value, default and meaning.
 
@@ -96,5 +97,5 @@ def doctor(*, as_json: bool, production: bool, cluster: bool) -> None:
             mark = "ok     " if each.well else "MISSING" if each.needed else "without"
             print(f"{mark}  {each.what}")
             if not each.well:
-                print(f"         {each.mend}")
+                print(textwrap.indent(each.mend, " " * 9))
     sys.exit(int(any(each.needed and not each.well for each in findings)))

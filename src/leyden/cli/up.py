@@ -13,8 +13,13 @@ from leyden.cli.local_platform import home_option
 @click.option(
     "--detach", is_flag=True, help="Return once all is up; it runs in the background."
 )
+@click.option(
+    "--runtime",
+    type=click.Choice(["local", "kubernetes"]),
+    help="Where nodes run; otherwise as before, at first local.",
+)
 @body_in("leyden.cli.running.up")
-def up(home: Path | None, *, detach: bool) -> None:
+def up(home: Path | None, runtime: str | None, *, detach: bool) -> None:
     """Start the whole platform on this machine, with its own private chain.
 
     The first start builds lnd, btcd, Pool and an auction from source, which
@@ -22,7 +27,12 @@ def up(home: Path | None, *, detach: bool) -> None:
     `leyden down` stops the platform; its nodes keep running, and are found
     again at the next start.
 
+    With --runtime kubernetes, nodes are pods of a Kubernetes cluster that
+    runs on this machine too (see `leyden dev cluster`). It needs root, and
+    its first start builds Kubernetes, which takes many minutes.
+
     \b
     leyden up
     leyden up --detach
+    leyden up --runtime kubernetes
     """

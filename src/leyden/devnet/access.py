@@ -53,6 +53,18 @@ class Auctioneer(msgspec.Struct, frozen=True, kw_only=True):
     control: str
 
 
+class Cluster(msgspec.Struct, frozen=True, kw_only=True):
+    """The cluster on this machine whose pods the nodes are."""
+
+    host: str  # this machine, as pods reach it
+    kubeconfig: str  # a path
+    namespace: str
+    storage_class: str
+    images: str  # as the setting kubernetes_images
+    companion_image: str
+    companion_url: str
+
+
 class Access(msgspec.Struct, frozen=True, kw_only=True):
     """Access to all daemons of a private chain."""
 
@@ -62,6 +74,7 @@ class Access(msgspec.Struct, frozen=True, kw_only=True):
     lnds: dict[str, Lnd]
     pools: dict[str, Pool] = {}
     auctioneer: Auctioneer | None = None  # None: it was left out
+    cluster: Cluster | None = None  # None: nodes are processes of this machine
 
 
 def port(address: str) -> int:

@@ -1,13 +1,15 @@
 """Processes left running on this machine: status, logs and stopping."""
 
 import asyncio
+import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from leyden import processes
-from leyden.devnet import access, network
+from leyden.daemons import build
+from leyden.devnet import access, cluster, network
 from leyden.devnet.daemon import claim, output
 from leyden.errors import SetupError
 from leyden.runtimes import nftables
@@ -23,6 +25,13 @@ _GATEWAY_GRACE_S = 5.0
 async def stop(given: Settings, *, nodes: bool, say: Say) -> None:
     """Stop remaining processes; nodes and their dependencies if `nodes`."""
     running = list(_nodes(given))
+    in_pods = cluster.is_running(given.home_path)
+    if in_pods and not nodes:
+        say(
+            "nodes, their cluster and chain, and the gateway go on; "
+            "`leyden down --nodes` stops them too"
+        )
+        return
     if running and not nodes:
         say(
             f"{len(running)} nodes, their chain and the gateway go on; "
@@ -34,6 +43,10 @@ async def stop(given: Settings, *, nodes: bool, say: Say) -> None:
     )
     if running:
         say(f"{len(running)} nodes stopped")
+    if in_pods:
+        await cluster.stop(
+            given.home_path, cache=build.default_cache(os.environ), say=say
+        )
     if gateway := processes.holder(given.home_path / "gateway" / "claim"):
         await processes.stop(gateway, grace_s=_GATEWAY_GRACE_S)
         say("gateway stopped")
@@ -51,7 +64,12 @@ def status(given: Settings) -> dict[str, Any]:
         "nodes_running": len(list(_nodes(given))),
     }
     with suppress(SetupError):
-        for name in access.load(given.home_path).daemons:
+        chain = access.load(given.home_path)
+        if chain.cluster is not None:
+            is_up = cluster.is_running(given.home_path)
+            found["cluster"] = "running" if is_up else "not running"
+            del found["nodes_running"]  # `leyden dev cluster status` lists its pods
+        for name in chain.daemons:
             folder = access.folder(given.home_path) / name
             found[name] = _word(processes.holder(claim(folder)))
     return found

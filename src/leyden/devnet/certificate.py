@@ -15,16 +15,20 @@ _LIFE = dt.timedelta(days=3650)
 _BACKDATED = dt.timedelta(hours=1)
 
 
-def ensure_certificate(certificate: Path, *, now: dt.datetime) -> None:
+def ensure_certificate(
+    certificate: Path, *, now: dt.datetime, also_for: str = ""
+) -> None:
     """Create a key and certificate for 127.0.0.1 unless they exist.
 
-    The key is stored beside the certificate.
+    The key is stored beside the certificate. `also_for` is an address by which others
+    than this machine's programs connect, if any do.
     """
     key_path = certificate.with_suffix(".key")
     if certificate.exists() and key_path.exists():
         return
     certificate.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     key = ec.generate_private_key(ec.SECP256R1())
+    addresses = ["127.0.0.1", *([also_for] if also_for else [])]
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "btcd")])
     signed = (
         x509.CertificateBuilder()
@@ -39,7 +43,7 @@ def ensure_certificate(certificate: Path, *, now: dt.datetime) -> None:
             x509.SubjectAlternativeName(
                 [
                     x509.DNSName("localhost"),
-                    x509.IPAddress(ipaddress.IPv4Address("127.0.0.1")),
+                    *(x509.IPAddress(ipaddress.ip_address(a)) for a in addresses),
                 ]
             ),
             critical=False,

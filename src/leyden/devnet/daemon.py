@@ -204,7 +204,8 @@ def refuse_taken(name: str, setting: str, port: int) -> None:
         except OSError:
             raise SetupError(
                 f"port {port}, which {name} should listen on, is taken by another "
-                f"program; stop that, or choose another port with {setting}"
+                f"program; stop that, or choose another port with {setting}; "
+                "`leyden doctor` lists every port that is taken"
             ) from None
 
 

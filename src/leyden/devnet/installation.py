@@ -1,5 +1,6 @@
 """The platform together with a private chain: runs `leyden up`.
 
+0. With --runtime kubernetes, the cluster starts: nodes will be its pods.
 1. The API responds, seconds after the start; its keys are in dev.json.
 2. Missing daemons are built.
 3. The chain and its treasury start; nodes can be unlocked from then on.
@@ -25,7 +26,7 @@ from leyden.daemons.catalogue import Program
 from leyden.daemons.operator_binaries import own as owned
 from leyden.daemons.progress import Progress
 from leyden.daemons.workshop import place
-from leyden.devnet import access, auction, first_run, network
+from leyden.devnet import access, auction, cluster, first_run, network
 from leyden.devnet.dev_json import write_down
 from leyden.devnet.welcome import api_url, message
 from leyden.devnet.wiring import ports, with_chain
@@ -52,8 +53,12 @@ async def run(
     say: Say,
     ready: Path,
     then: Then,
+    runtime: str = "",
 ) -> None:
-    """Run everything until SIGTERM or SIGINT; `then` runs once all is up."""
+    """Run everything until SIGTERM or SIGINT; `then` runs once all is up.
+
+    `runtime` says where nodes run: "local", "kubernetes", or "" for as before.
+    """
     began = time.monotonic()
     told = _told()
     if given.testnet_chain or given.mainnet_backend:
@@ -61,10 +66,24 @@ async def run(
             "testnet_chain, mainnet_backend: `leyden up` brings a chain of its own; "
             "for another one use `leyden serve`"
         )
+    runtime = cluster.check(given.home_path, runtime)
     own = await owned(words(given.own_binaries))
     programs = _programs(cache, own)
+    pods = None
+    if runtime == "kubernetes":
+        pods = await cluster.start(
+            given.home_path,
+            companion_port=given.companion_port,
+            cache=cache,
+            progress=progress,
+            say=say,
+        )
     chain = network.Network(
-        given.home_path, programs=programs, ports=ports(given), chain=_CHAIN
+        given.home_path,
+        programs=programs,
+        ports=ports(given),
+        chain=_CHAIN,
+        cluster=pods,
     )
     given = with_chain(given, chain.access)
     migrate(given)

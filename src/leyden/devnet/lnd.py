@@ -6,12 +6,15 @@ a password, and their coins are worth nothing outside this chain.
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Final
 
 from leyden.devnet import access as reached
 from leyden.devnet.configuration import configured, heal_certificate
 from leyden.devnet.wallet import opened
 from leyden.errors import Away, Refused
 from leyden.values import Struct
+
+LOOPBACK: Final = "127.0.0.1"
 
 
 class Lnd(Struct, frozen=True, kw_only=True):
@@ -86,13 +89,19 @@ class Lnd(Struct, frozen=True, kw_only=True):
 
 
 def access_for(
-    folder: Path, chain: str, *, rest: int, grpc: int, peer: int
+    folder: Path,
+    chain: str,
+    *,
+    rest: int,
+    grpc: int,
+    peer: int,
+    host: str = LOOPBACK,
 ) -> reached.Lnd:
     """Return the addresses and files for reaching the lnd of a folder."""
     return reached.Lnd(
-        rest=f"127.0.0.1:{rest}",
-        grpc=f"127.0.0.1:{grpc}",
-        peer=f"127.0.0.1:{peer}",
+        rest=f"{LOOPBACK}:{rest}",
+        grpc=f"{LOOPBACK}:{grpc}",
+        peer=f"{host}:{peer}",
         certificate=str(folder / "tls.cert"),
         macaroon=str(folder / "data/chain/bitcoin" / chain / "admin.macaroon"),
     )

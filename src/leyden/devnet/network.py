@@ -52,6 +52,7 @@ class Network:
         programs: Mapping[str, Path],
         ports: Ports,
         chain: str = "simnet",
+        cluster: access.Cluster | None = None,
         treasury_sats: int = 1_000_000_000,
         fresh_s: float = FRESH_S,
         last_wait_s: float = LAST_WAIT_S,
@@ -62,7 +63,7 @@ class Network:
         folder = access.folder(home)
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._key = MiningKey.load_or_create(folder / "mining.key")
-        self.access = access_for(home, chain, ports)
+        self.access = access_for(home, chain, ports, cluster=cluster)
         access.save(home, self.access)
         self._journal = Journal(actions.journal(home))
         btcd = Btcd(

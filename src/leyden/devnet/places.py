@@ -4,7 +4,7 @@ import secrets
 from pathlib import Path
 
 from leyden.devnet import access, lnd, poold
-from leyden.devnet.access import Access
+from leyden.devnet.access import Access, Cluster
 from leyden.errors import SetupError
 from leyden.values import Struct
 
@@ -39,7 +39,7 @@ class AuctionPorts(Struct, frozen=True, kw_only=True):
 
 
 class Ports(Struct, frozen=True, kw_only=True):
-    """The ports of the daemons, all on 127.0.0.1."""
+    """The ports of the daemons, on this machine alone."""
 
     btcd: int = 18556
     treasury_peer: int = 9735
@@ -48,12 +48,16 @@ class Ports(Struct, frozen=True, kw_only=True):
     auction: AuctionPorts | None = None  # None: there is no auction
 
 
-def access_for(home: Path, chain: str, ports: Ports) -> Access:
+def access_for(
+    home: Path, chain: str, ports: Ports, *, cluster: Cluster | None = None
+) -> Access:
     """Return the addresses and files of a home's daemons.
 
+    With a cluster, pods reach btcd and lnds as peers at this machine's address in it.
     The btcd password stays the same if there is one already.
     """
     folder = access.folder(home)
+    host = cluster.host if cluster else lnd.LOOPBACK
     try:
         password = access.load(home).btcd.password
     except SetupError:
@@ -62,7 +66,7 @@ def access_for(home: Path, chain: str, ports: Ports) -> Access:
         chain=chain,
         daemons=list(_CHAIN),
         btcd=access.Btcd(
-            address=f"127.0.0.1:{ports.btcd}",
+            address=f"{host}:{ports.btcd}",
             user="leyden",
             password=password,
             certificate=str(folder / "btcd" / "rpc.cert"),
@@ -74,18 +78,23 @@ def access_for(home: Path, chain: str, ports: Ports) -> Access:
                 rest=ports.treasury_rest,
                 grpc=ports.treasury_grpc,
                 peer=ports.treasury_peer,
+                host=host,
             )
         },
+        cluster=cluster,
     )
-    return alone if ports.auction is None else _with(alone, folder, ports.auction)
+    if ports.auction is None:
+        return alone
+    return _with(alone, folder, ports.auction, host)
 
 
-def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
+def _with(alone: Access, folder: Path, ports: AuctionPorts, host: str) -> Access:
     chain = alone.chain
     return Access(
         chain=chain,
         daemons=list(NAMES),
         btcd=alone.btcd,
+        cluster=alone.cluster,
         lnds={
             **alone.lnds,
             "asker": lnd.access_for(
@@ -94,6 +103,7 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
                 rest=ports.asker_rest,
                 grpc=ports.asker_grpc,
                 peer=ports.asker_peer,
+                host=host,
             ),
             "seller": lnd.access_for(
                 folder / "seller",
@@ -101,6 +111,7 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
                 rest=ports.seller_rest,
                 grpc=ports.seller_grpc,
                 peer=ports.seller_peer,
+                host=host,
             ),
             "customer": lnd.access_for(
                 folder / "customer",
@@ -108,6 +119,7 @@ def _with(alone: Access, folder: Path, ports: AuctionPorts) -> Access:
                 rest=ports.customer_rest,
                 grpc=ports.customer_grpc,
                 peer=ports.customer_peer,
+                host=host,
             ),
         },
         pools={

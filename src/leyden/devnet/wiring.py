@@ -15,7 +15,7 @@ from leyden.domain.times import utc_now
 from leyden.errors import SetupError
 from leyden.settings import Settings
 
-_PEER_PORTS = "21000-21999"
+PEER_PORTS = "21000-21999"
 
 
 def running_settings(given: Settings) -> Settings:
@@ -48,7 +48,10 @@ def with_chain(given: Settings, chain: access.Access) -> Settings:
     """Return the settings with the private chain as testnet."""
     certificate = Path(chain.btcd.certificate)
     heal_certificate(certificate, certificate.with_suffix(".key"))
-    ensure_certificate(certificate, now=utc_now())
+    cluster = chain.cluster
+    ensure_certificate(
+        certificate, now=utc_now(), also_for=cluster.host if cluster else ""
+    )
     treasury = chain.lnds["treasury"]
     return msgspec.structs.replace(
         given,
@@ -63,11 +66,12 @@ def with_chain(given: Settings, chain: access.Access) -> Settings:
         treasury_macaroon=str(macaroon(given.home_path)),
         **_market_settings(chain),
         **_seller_settings(given, chain),
+        **_cluster_settings(given, cluster),
         # Who is on this chain has no public address: its lnds are peers all the same.
         nodes_may_reach=given.nodes_may_reach
         or ", ".join(lnd.peer for lnd in chain.lnds.values()),
         # Nobody else is on this chain: peers of nodes are on this machine too.
-        peer_ports=given.peer_ports or _PEER_PORTS,
+        peer_ports=given.peer_ports or PEER_PORTS,
         # Whoever tries webhooks here has the receiver on this machine.
         webhooks_over_http=True,
         webhook_networks=given.webhook_networks or "127.0.0.0/8, ::1/128",
@@ -86,6 +90,26 @@ def _seller_settings(given: Settings, chain: access.Access) -> dict[str, Any]:
         "lsps1_organization": given.lsps1_organization or first_run.TEAM,
         # A coin is reserved whole, and the seller's are large here.
         "lsps1_most_reserved": 5 * seller.COIN_SATS,
+    }
+
+
+def _cluster_settings(
+    given: Settings, cluster: access.Cluster | None
+) -> dict[str, str]:
+    """Return the settings for nodes in pods."""
+    if cluster is None:
+        return {}
+    return {
+        "runtime": "kubernetes",
+        "kubeconfig": cluster.kubeconfig,
+        "kubernetes_namespace": cluster.namespace,
+        "kubernetes_storage_class": cluster.storage_class,
+        "kubernetes_images": cluster.images,
+        "companion_image": cluster.companion_image,
+        "companion_url": cluster.companion_url,
+        "companion_host": cluster.host,
+        # The chain's lnds are programs of this machine, and so is the gateway.
+        "peer_host": given.peer_host or given.gateway_host,
     }
 
 

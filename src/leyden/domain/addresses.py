@@ -72,10 +72,17 @@ def is_public(address: Address) -> bool:
     if isinstance(address, ipaddress.IPv4Address):
         return not any(address in network for network in SPECIAL_V4)
     if address in NAT64:
-        return is_public(ipaddress.IPv4Address(int(address) & _V4_BITS))
+        return is_public(_behind_nat64(address))
     return address in PUBLIC_V6 and not any(
         address in network for network in SPECIAL_V6
     )
+
+
+def _behind_nat64(address: Address) -> Address:
+    """Return the IPv4 address that one of NAT64 leads to, else the address as is."""
+    if address in NAT64:
+        return ipaddress.IPv4Address(int(address) & _V4_BITS)
+    return address
 
 
 class Reach(Struct, frozen=True, kw_only=True):
@@ -94,7 +101,10 @@ class Reach(Struct, frozen=True, kw_only=True):
     def permits(self, address: Address, port: int | None = None) -> bool:
         """Return whether this address may be called at this port."""
         address = unmap(address)
-        if any(address in network for network in self.forbidden):
+        reached = _behind_nat64(address)
+        if any(
+            each in network for each in (address, reached) for network in self.forbidden
+        ):
             return False
         return (
             is_public(address)

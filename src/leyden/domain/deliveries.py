@@ -162,7 +162,7 @@ def _parse_retry_after(retry_after: str, now: datetime) -> timedelta:
         return timedelta(seconds=seconds)
     try:
         when = email.utils.parsedate_to_datetime(retry_after)
-    except (ValueError, IndexError, TypeError):
+    except (ValueError, IndexError, TypeError, OverflowError):  # the year 10**11
         return timedelta()
     if when.tzinfo is None:
         when = when.replace(tzinfo=UTC)

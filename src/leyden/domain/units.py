@@ -35,6 +35,11 @@ def size(count: int) -> str:
     return f"{left:.0f} {unit}" if unit == "B" else f"{left:.1f} {unit}"
 
 
+def cores(count: float) -> str:
+    """Format how much of a processor is used: `12.5 % of a core`."""
+    return f"{100 * count:.1f} % of a core"
+
+
 def weeks(blocks: int) -> str:
     """Format a number of blocks as a duration: `2 weeks (2,016 blocks)`."""
     count = blocks / BLOCKS_PER_WEEK

@@ -42,6 +42,6 @@ class Gateway(Router, Protocol):
         """Supervise Envoy until cancelled; Envoy keeps running afterwards."""
         ...
 
-    async def traffic(self) -> Mapping[str, Traffic]:
-        """Return the traffic of nodes with a route, by id; empty if unknown."""
+    async def traffic(self) -> Mapping[str, Traffic] | None:
+        """Return the traffic of nodes with a route, by id; None if it is not known."""
         ...

@@ -17,7 +17,6 @@ from typing import Final
 import msgspec
 
 from leyden.errors import Away, Malformed, NotFound, Unauthorized
-from leyden.gateway.base import Traffic
 from leyden.gateway.envoy import LISTENER, Document, Documents
 from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.routes import Route
@@ -72,10 +71,6 @@ class DiscoveryGateway:
         """Answer all waiting requests: the gateways retry at another process."""
         self._closing = True
         self._changed.set()
-
-    async def traffic(self) -> dict[str, Traffic]:
-        """Return nothing: the gateways count their own traffic."""
-        return {}
 
     async def answer(self, body: bytes, *, patience_s: float) -> bytes | None:
         """Answer a DiscoveryRequest; None means "not modified"."""

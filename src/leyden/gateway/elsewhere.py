@@ -1,9 +1,8 @@
 """A stand-in for gateways on other machines, which poll the API for routes."""
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
-from leyden.gateway.base import Traffic
 from leyden.gateway.routes import Route
 
 
@@ -20,6 +19,5 @@ class GatewayElsewhere:
     async def apply(self, routes: Iterable[Route]) -> None:
         """Do nothing: the gateways poll the API servers."""
 
-    async def traffic(self) -> Mapping[str, Traffic]:
-        """Return nothing: the gateways count their own traffic."""
-        return {}
+    async def traffic(self) -> None:
+        """Return that nothing is known: each of those gateways counts its own."""

@@ -19,6 +19,7 @@ class FakeGateway:
         self.changes = 0
         self.counted: dict[str, Traffic] = {}
         self.away = False  # set it to have `apply` fail
+        self.is_elsewhere = False  # set it to have no traffic known
 
     async def start(self) -> None:
         """Do nothing: it runs for as long as the test does."""
@@ -36,8 +37,10 @@ class FakeGateway:
             self.routes = wanted
             self.changes += 1
 
-    async def traffic(self) -> dict[str, Traffic]:
-        """Return the traffic that a test has put there."""
+    async def traffic(self) -> dict[str, Traffic] | None:
+        """Return the traffic that a test has put there, unless it is elsewhere."""
+        if self.is_elsewhere:
+            return None
         return {i: self.counted.get(i, Traffic()) for i in self.routes}
 
     def resolve(self, name: str, listener: Listener) -> Address | None:

@@ -135,12 +135,12 @@ class LocalGateway:
             if route.peers and route.peers.listener(route.node_id) not in listening
         }
 
-    async def traffic(self) -> dict[str, Traffic]:
-        """Return the traffic by node id; empty while Envoy is away."""
+    async def traffic(self) -> dict[str, Traffic] | None:
+        """Return the traffic by node id; None while Envoy is away."""
         try:
             return await self._admin.traffic()
         except Silent:
-            return {}
+            return None
 
     async def _refusals(self) -> int | None:
         try:

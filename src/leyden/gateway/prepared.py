@@ -6,12 +6,11 @@ when it dies. It holds a token: give it a folder in memory.
 
 import resource
 from hashlib import sha256
-from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from leyden.files import write_private
-from leyden.gateway import supervisor
+from leyden.gateway import hash_key, supervisor
 from leyden.gateway.bootstrap import Bootstrap
 from leyden.gateway.filters import LIMITS
 from leyden.values import replace
@@ -20,8 +19,8 @@ BOOTSTRAP: Final = "bootstrap.json"
 
 
 def prepare(folder: Path, bootstrap: Bootstrap, *, workers: int) -> None:
-    """Write the files; a second call replaces them."""
-    limits = files(__package__).joinpath(LIMITS).read_bytes()
+    """Write it; the second time replaces the first."""
+    limits = hash_key.with_key(hash_key.new())
     # Nobody raises the limit of that container, so what it starts with is what it has.
     files_, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
     _, connections = supervisor.file_limits(

@@ -7,6 +7,7 @@ FOLDER/
 ├── claim              held by the Envoy that runs here
 ├── bootstrap-*.json   named after its content, so that the command line identifies it
 ├── connection_limits.wasm
+├── limits.key        of the hashes in that (see hash_key.py)
 ├── routes.pb          what is in force (see local.py)
 ├── admin.sock
 ├── starting.lock     held by the supervisor that starts it
@@ -21,18 +22,19 @@ import logging
 import os
 import resource
 from collections.abc import AsyncIterator
-from importlib.resources import files
+from functools import cached_property
 from pathlib import Path
 from typing import Final
 
 from leyden import processes
 from leyden.errors import SetupError
 from leyden.files import write_private
+from leyden.gateway import hash_key
 from leyden.gateway.admin import Admin, Silent
 from leyden.gateway.bootstrap import ADMIN, Bootstrap, flags
 from leyden.gateway.filters import LIMITS
 from leyden.gateway.routes import Listener
-from leyden.values import replace
+from leyden.values import Struct, replace
 
 log = logging.getLogger(__name__)
 _READY_S: Final = 20.0
@@ -57,6 +59,15 @@ def program(override: str = "") -> Path:
         ) from None
 
 
+class _Start(Struct, frozen=True, kw_only=True):
+    """The files that an Envoy is started with, and its flags."""
+
+    limits: bytes
+    bootstrap: bytes
+    path: Path  # of the bootstrap
+    flags: tuple[str, ...]
+
+
 class Supervisor:
     """A supervisor of the Envoy of one folder."""
 
@@ -72,18 +83,27 @@ class Supervisor:
         self._folder = folder
         self._ready_s = ready_s
         self._envoy = Path(os.path.realpath(envoy))
-        self._limits = files(__package__).joinpath(LIMITS).read_bytes()
-        digest = hashlib.sha256(self._limits).hexdigest()
+        self._workers = workers
         _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
         self._files, connections = file_limits(
             bootstrap.connections, workers, at_most=hard
         )
-        bootstrap = replace(bootstrap, limits_digest=digest, connections=connections)
-        self._bootstrap = bootstrap.render()
-        name = f"bootstrap-{hashlib.sha256(self._bootstrap).hexdigest()[:16]}.json"
-        self._flags = flags(Path(name), workers=workers)
-        self._bootstrap_path = folder / name
+        self._told = replace(bootstrap, connections=connections)
         self.admin = Admin(folder)
+
+    @cached_property
+    def _start(self) -> _Start:
+        """What it is started with: made at first use, as it makes the folder's key."""
+        limits = hash_key.with_key(hash_key.kept(self._folder))
+        digest = hashlib.sha256(limits).hexdigest()
+        bootstrap = replace(self._told, limits_digest=digest).render()
+        name = f"bootstrap-{hashlib.sha256(bootstrap).hexdigest()[:16]}.json"
+        return _Start(
+            limits=limits,
+            bootstrap=bootstrap,
+            path=self._folder / name,
+            flags=flags(Path(name), workers=self._workers),
+        )
 
     def find(self) -> processes.Identity | None:
         """Return the Envoy that runs here, if it is the wanted one."""
@@ -119,7 +139,7 @@ class Supervisor:
             await processes.stop(other, grace_s=2)
         self._prepare()
         found = await processes.spawn(
-            [str(self._envoy), *self._flags],
+            [str(self._envoy), *self._start.flags],
             log=self._folder / "envoy.log",
             claim=self._folder / "claim",
             cwd=self._folder,
@@ -169,7 +189,7 @@ class Supervisor:
         except (FileNotFoundError, ProcessLookupError):
             return False
         words = [word.decode() for word in line.split(b"\0")[1:-1]]
-        return found.exe == str(self._envoy) and words == list(self._flags)
+        return found.exe == str(self._envoy) and words == list(self._start.flags)
 
     def _prepare(self) -> None:
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -178,9 +198,9 @@ class Supervisor:
             old.unlink()
         with contextlib.suppress(FileNotFoundError):
             (self._folder / ADMIN).unlink()
-        write_private(self._folder / LIMITS, self._limits, lasting=False)
+        write_private(self._folder / LIMITS, self._start.limits, lasting=False)
         # It may hold a token.
-        write_private(self._bootstrap_path, self._bootstrap, lasting=False)
+        write_private(self._start.path, self._start.bootstrap, lasting=False)
 
     async def _silent_ports(self) -> list[str]:
         """Return the settings of ports for callers on which it does not listen.

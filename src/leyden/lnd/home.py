@@ -185,6 +185,5 @@ def _put(folder: int, name: str, content: bytes, owner: Owner | None) -> None:
 
 
 def _get(folder: int, name: str) -> bytes:
-    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-    with os.fdopen(os.open(name, flags, dir_fd=folder), "rb") as file:
+    with os.fdopen(files.open_theirs(name, folder=folder), "rb") as file:
         return file.read()

@@ -14,6 +14,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Final
 
+from leyden.files import open_theirs
 from leyden.values import Struct
 
 UNREADABLE: Final = (OSError, EOFError, zlib.error)
@@ -79,10 +80,10 @@ def unread(
 
 def _part(path: Path, stack: ExitStack) -> Part:
     try:
-        raw = stack.enter_context(path.open("rb"))
+        raw = stack.enter_context(_opened(path))
     except FileNotFoundError:  # packed since it was listed
         path = path.with_name(f"{path.name}.gz")
-        raw = stack.enter_context(path.open("rb"))
+        raw = stack.enter_context(_opened(path))
     size = raw.seek(0, os.SEEK_END)
     if path.suffix != ".gz":
         raw.seek(0)
@@ -92,3 +93,7 @@ def _part(path: Path, stack: ExitStack) -> Part:
     raw.seek(0)
     packed = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb"))
     return Part(file=packed, start=0, size=size)
+
+
+def _opened(path: Path) -> BufferedIOBase:
+    return open(path, "rb", opener=open_theirs)

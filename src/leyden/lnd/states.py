@@ -37,6 +37,14 @@ _LONGEST_WAIT_S: Final = 1.0
 # there again; a new connection goes to where the node is by now.
 _ANSWERS_WITHIN_S: Final = 5.0
 _HANDSHAKE_S: Final = 20.0
+# lnd says nothing for days. One that gave us up while its machine was cut off would be
+# listened to for two hours more, by the system's own choice.
+_KEPT_ALIVE: Final = (
+    (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 30),
+    (socket.IPPROTO_TCP, socket.TCP_KEEPCNT, 4),
+)
 
 
 class Address(Struct, frozen=True):
@@ -128,7 +136,8 @@ class Watch(asyncio.Protocol):
     async def _adopt_connection(self, knocking: socket.socket) -> bool:
         """Take over the new connection; return False if it failed."""
         try:
-            knocking.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            for option in _KEPT_ALIVE:
+                knocking.setsockopt(*option)
             # Without a turn: those on a machine that is lost would have all of them.
             async with asyncio.timeout(_ANSWERS_WITHIN_S):
                 await _connected(knocking)

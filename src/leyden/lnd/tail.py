@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from io import BufferedIOBase
 from typing import Final
 
+from leyden.files import open_theirs
 from leyden.lnd.log import last_height, out_of_order
 from leyden.lnd.rotated import UNREADABLE, Part, Rotated, newest, rotated, unread
 from leyden.values import Struct, replace
@@ -80,7 +81,7 @@ def catch_up(path: str, place: Place) -> NewLines:
     for _ in range(_TRIES):
         old = rotated(path)
         try:
-            with open(path, "rb") as log:  # noqa: PTH123  a str, kept for each node
+            with open(path, "rb", opener=open_theirs) as log:
                 if newest(rotated(path)) == newest(old):
                     return _caught_up(log, old, place)
         except OSError:
@@ -91,7 +92,7 @@ def catch_up(path: str, place: Place) -> NewLines:
 def height_at_the_end(path: str) -> int:
     """Return the block height at the end of a log; 0 if unknown."""
     try:
-        with open(path, "rb") as log:  # noqa: PTH123  as above
+        with open(path, "rb", opener=open_theirs) as log:
             log.seek(max(0, os.fstat(log.fileno()).st_size - _BEFORE))
             return last_height(log.read(_BEFORE)) or 0
     except OSError:
@@ -101,7 +102,7 @@ def height_at_the_end(path: str) -> int:
 def _from_the_end(path: str) -> NewLines | None:
     old = newest(rotated(path))
     try:
-        with open(path, "rb") as log:  # noqa: PTH123  as above
+        with open(path, "rb", opener=open_theirs) as log:
             return _Findings().result(log, os.fstat(log.fileno()).st_size, old)
     except OSError:
         return None
@@ -110,7 +111,7 @@ def _from_the_end(path: str) -> NewLines | None:
 def _read_on(path: str, place: Place) -> NewLines:
     findings = _Findings()
     try:
-        with open(path, "rb") as log:  # noqa: PTH123  as above
+        with open(path, "rb", opener=open_theirs) as log:
             if not _is_file_of(log, place):
                 return NewLines(place=place, behind=True)
             end = findings.read(log, place.offset, place.offset + MOST_BYTES)

@@ -9,8 +9,8 @@ observation, and `start`, `stop` and `remove` raise NodeAway instead of guessing
 caller retries.
 """
 
-from collections.abc import AsyncGenerator, Callable
-from typing import Protocol
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
+from typing import Final, Protocol
 
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Node
@@ -125,12 +125,20 @@ NO_CHANGES = HomeChanges()
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """A node's use of its machine, and its progress on its chain."""
+    """A node's use of its machine, and its progress on its chain.
 
-    memory: int = 0  # bytes in RAM
-    cpu_s: float = 0.0  # since its lnd was started
-    disk: int = 0  # bytes
-    height: int = 0  # of the last block in its log; 0 if unknown
+    None is not known, and is never shown as 0. Processor time is counted on a machine
+    of ours; a cluster says how much of it is used now.
+    """
+
+    memory: int | None = None  # bytes in RAM
+    cpu_s: float | None = None  # since its lnd was started
+    cpu_cores: float | None = None  # 0.5 is half of one processor
+    disk: int | None = None  # bytes
+    height: int = 0  # of the last block it told of; 0 is not known
+
+
+STOPPED: Final = Usage(memory=0, cpu_s=0.0, cpu_cores=0.0)
 
 
 class Reports(Protocol):
@@ -138,6 +146,10 @@ class Reports(Protocol):
 
     async def usage(self, node_id: str) -> Usage:
         """Return the last reported usage of a node."""
+        ...
+
+    async def heights(self) -> Mapping[str, int]:
+        """Return the last height that each node was said to have, by id."""
         ...
 
     async def channel_backup(self, node_id: str) -> bytes | None:
@@ -183,6 +195,10 @@ class Homes(Protocol):
         """Delete plaintext macaroons and return their names."""
         ...
 
-    async def usage(self, node: Node, *, disk: bool = True) -> Usage:
-        """Return the node's usage; of its disk only if asked, which is slower."""
+    async def usage(self, node: Node) -> Usage:
+        """Return what the node takes."""
+        ...
+
+    async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
+        """Return what each takes apart from its disk, by id; cheap for thousands."""
         ...

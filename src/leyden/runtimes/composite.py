@@ -1,7 +1,8 @@
 """Several runtimes as one: calls go to the runtime that has the node."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Mapping
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Iterable, Mapping
 
 from leyden.domain.nodes import Node, RuntimeName
 from leyden.domain.observations import Observation
@@ -95,6 +96,16 @@ class SeveralHomes:
         """Delete plaintext macaroons and return their names."""
         return await self._homes[node.runtime].sweep(node)
 
-    async def usage(self, node: Node, *, disk: bool = True) -> Usage:
-        """Return the node's usage."""
-        return await self._homes[node.runtime].usage(node, disk=disk)
+    async def usage(self, node: Node) -> Usage:
+        """Return what the node takes."""
+        return await self._homes[node.runtime].usage(node)
+
+    async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
+        """Return what each takes apart from its disk."""
+        of: defaultdict[RuntimeName, list[Node]] = defaultdict(list)
+        for node in nodes:
+            of[node.runtime].append(node)
+        found = await asyncio.gather(
+            *(self._homes[runtime].usages(some) for runtime, some in of.items())
+        )
+        return {node_id: each for some in found for node_id, each in some.items()}

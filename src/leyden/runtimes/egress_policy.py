@@ -106,9 +106,10 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
         yield f"ip daddr {self.placement.network} tcp dport {serves} goto own"
         for opening in self.openings:
             yield f"{_to(opening.network)} {_at(opening)} accept"
-        yield from _refuse(self.closed)
+        yield from _refuse([*self.closed, *_inside_nat64(self.closed)])
         for opening in self.locked:
-            yield f"{_to(opening.network)} {_at(opening)} goto refuse"
+            for network in (opening.network, *_inside_nat64([opening.network])):
+                yield f"{_to(network)} {_at(opening)} goto refuse"
         # To each address of this machine, the public ones too, the way is this.
         yield 'oifname "lo" goto refuse'
         yield from _refuse(SPECIAL_V4)
@@ -159,11 +160,15 @@ def _refuse(networks: Iterable[Network]) -> Iterator[str]:
             yield f"{family} daddr {{ {those} }} goto refuse"
 
 
-def _inside_nat64(networks: Iterable[IPv4Network]) -> list[IPv6Network]:
+def _inside_nat64(networks: Iterable[Network]) -> list[IPv6Network]:
+    """Return the addresses by which NAT64 leads to those of IPv4 among them."""
     base = int(NAT64.network_address)
     return [
-        IPv6Network((base | int(each.network_address), 96 + each.prefixlen))
+        IPv6Network(
+            (base | int(each.network_address), NAT64.prefixlen + each.prefixlen)
+        )
         for each in networks
+        if isinstance(each, IPv4Network)
     ]
 
 

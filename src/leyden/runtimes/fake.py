@@ -28,6 +28,7 @@ class FakeRuntime:
         self.starts: list[str] = []
         self.stops: list[str] = []
         self.outdated: set[str] = set()
+        self.unreadable: set[str] = set()  # nodes whose folder the disk does not give
         self._cut_off: set[str] = set()
         self._seen: dict[str, Observation] = {}
         self._on_observation: OnObservation = _nobody
@@ -75,7 +76,9 @@ class FakeRuntime:
         self.homes.pop(node.id, None)
 
     async def observe(self, node: Node) -> Observation:
-        """Return the last observation."""
+        """Return what is known."""
+        if node.id in self.unreadable:
+            raise OSError(errno.EIO, "input/output error")
         if node.id not in self.homes or node.id in self._cut_off:
             return Observation(process=node.process, known=False)
         seen = self._seen.get(node.id)
@@ -115,6 +118,7 @@ class FakeRuntime:
         """Delete a node's home, and its lnd without any report."""
         self.homes.pop(node_id, None)
         self.running.pop(node_id, None)
+        self._seen.pop(node_id, None)
 
     def say(self, node_id: str, state: State) -> None:
         """Set the state of a node's lnd."""

@@ -1,8 +1,12 @@
 """Homes in memory, without lnds in them, for tests and trying things out."""
 
+import errno
+from collections.abc import Iterable, Mapping
+
 from leyden.domain.nodes import Node
 from leyden.lnd.tail import NewLines, Place
 from leyden.runtimes.base import HomeChanges, Usage
+from leyden.values import replace
 
 
 class FakeHomes:
@@ -15,7 +19,8 @@ class FakeHomes:
         self.complaints: dict[str, list[str]] = {}  # each log, from its beginning
         self._looked: dict[str, bytes] = {}
         self.macaroons: dict[str, tuple[str, ...]] = {}
-        self.usages: dict[str, Usage] = {}
+        self.unreadable: set[str] = set()  # nodes whose folder the disk does not give
+        self.used: dict[str, Usage] = {}
 
     async def log(self, node: Node, lines: int) -> list[str]:
         """Return the last lines that were put there."""
@@ -31,6 +36,8 @@ class FakeHomes:
 
     def look(self, node: Node, place: Place) -> HomeChanges:
         """Return what a test has added since the last look."""
+        if node.id in self.unreadable:
+            raise OSError(errno.EIO, "input/output error")
         backup = self.channel_backups.get(node.id)
         changed = backup if backup != self._looked.get(node.id) else None
         if backup is not None:
@@ -54,6 +61,10 @@ class FakeHomes:
         """Delete the macaroons that a test has set, and return their names."""
         return self.macaroons.pop(node.id, ())
 
-    async def usage(self, node: Node, *, disk: bool = True) -> Usage:  # noqa: ARG002
+    async def usage(self, node: Node) -> Usage:
         """Return what was put there, or next to nothing."""
-        return self.usages.get(node.id, Usage(memory=1, cpu_s=0.0, disk=1))
+        return self.used.get(node.id, Usage(memory=1, cpu_s=0.0, disk=1))
+
+    async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
+        """Return what was put there of each, apart from its disk."""
+        return {node.id: replace(await self.usage(node), disk=None) for node in nodes}

@@ -92,7 +92,7 @@ class LocalRuntime:
         self._cgroups = cgroups
         self._egress = egress
         self._watched: dict[str, _Watched] = {}
-        self._unknown = UnknownNodes()
+        self._unknown = UnknownNodes("processes")
         self._turns = asyncio.Semaphore(_HANDSHAKES_AT_ONCE)
         self._on_observation: OnObservation = lambda _, __: None
         layout.root.mkdir(parents=True, exist_ok=True)

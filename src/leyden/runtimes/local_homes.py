@@ -3,25 +3,29 @@
 import asyncio
 import os
 import re
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from leyden import processes
 from leyden.domain.nodes import Node
+from leyden.files import open_theirs_below
 from leyden.lnd import home, identity, sweep, tail
 from leyden.lnd.chains import Chain
 from leyden.lnd.tail import NewLines, Place
 from leyden.processes import Identity
-from leyden.runtimes.base import NO_CHANGES, HomeChanges, Usage
+from leyden.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Usage
 from leyden.runtimes.layout import MOST_OUTPUT, Layout
-from leyden.values import Struct
+from leyden.values import Struct, replace
 
 _MOST_LOG: Final = 1 << 20
 # lnd's backup has 100 bytes for each channel and some for itself.
 _MOST_BACKUP: Final = 4 << 20
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
+# Nobody else waits for longer than these few take: 30 µs each, with its log 100.
+_AT_A_TIME: Final = 10
 
 
 class _Looked(Struct):
@@ -31,6 +35,8 @@ class _Looked(Struct):
     output: str
     backup: str
     height: int = 0  # of the last block that the log told of
+    is_followed: bool = False  # whether `look` reads the log in this process
+    size: int = -1  # of the log when its end was read
     mark: tuple[int, int] | None = None  # the backup's: inode and time of writing
 
 
@@ -51,14 +57,16 @@ class LocalHomes:
 
     def _log(self, node: Node, lines: int) -> list[str]:
         file = home.log_file(self._layout.home(node), self._chain(node))
-        words = _last_lines(file) or _last_lines(self._layout.output(node))
+        folder = self._layout.folder(node)
+        words = _last_lines(folder, file)
+        words = words or _last_lines(folder, self._layout.output(node))
         text = self._without_paths(words.decode(errors="replace"), node)
         return text.splitlines()[-lines:]
 
     async def channel_backup(self, node: Node) -> bytes | None:
         """Return lnd's own backup of its channels, if it has written one."""
         file = home.channel_backup(self._layout.home(node), self._chain(node))
-        return _last(file, _MOST_BACKUP) or None
+        return _last(self._layout.folder(node), file, _MOST_BACKUP) or None
 
     async def public_key(self, node: Node) -> str:
         """Return the public key that lnd wrote into its graph."""
@@ -68,6 +76,7 @@ class LocalHomes:
     def look(self, node: Node, place: Place) -> HomeChanges:
         """Return the changes; without any this takes three stats, 5 µs."""
         looked = self._looked_at(node)
+        looked.is_followed = True
         _keep_small(looked.output)
         new_lines = tail.look(looked.log, place)
         if new_lines is not None:
@@ -79,8 +88,9 @@ class LocalHomes:
         mark = (stat.st_ino, stat.st_mtime_ns)
         if looked.mark == mark:
             return HomeChanges(log=new_lines) if new_lines is not None else NO_CHANGES
-        looked.mark = mark
-        backup = _last(Path(looked.backup), _MOST_BACKUP)
+        backup = _last(self._layout.folder(node), Path(looked.backup), _MOST_BACKUP)
+        if backup:  # else it could not be opened, and is looked at again
+            looked.mark = mark
         return HomeChanges(channel_backup=backup or None, log=new_lines)
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
@@ -102,21 +112,43 @@ class LocalHomes:
             )
         return looked
 
+    def _height(self, node: Node) -> int:
+        """Return the last height, read from the log's end if nobody here follows it."""
+        looked = self._looked_at(node)
+        if not looked.is_followed:
+            with suppress(OSError):  # lnd has not started yet, or is between two files
+                size = os.stat(looked.log).st_size  # noqa: PTH116  half as long
+                if size != looked.size:
+                    looked.size = size
+                    looked.height = tail.height_at_the_end(looked.log) or looked.height
+        return looked.height
+
     async def sweep(self, node: Node) -> tuple[str, ...]:
         """Delete plaintext macaroons and return their names."""
         return sweep.sweep(self._layout.home(node))
 
-    async def usage(self, node: Node, *, disk: bool = True) -> Usage:
+    async def usage(self, node: Node) -> Usage:
         """Return what the node takes of memory, processor and disk."""
-        size = await asyncio.to_thread(_size, self._layout.home(node)) if disk else 0
+        size = await asyncio.to_thread(_size, self._layout.home(node))
+        return replace(self._used(node), disk=size)
+
+    async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
+        """Return what each node takes of memory and processor."""
+        found = {}
+        for number, node in enumerate(nodes, start=1):
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
+            found[node.id] = self._used(node)
+        return found
+
+    def _used(self, node: Node) -> Usage:
         fields = _stat_fields(node)
         if not fields:
-            return Usage(disk=size)
+            return STOPPED
         return Usage(
             memory=int(fields[21]) * _PAGE,
             cpu_s=(int(fields[11]) + int(fields[12])) / _TICKS,
-            disk=size,
-            height=it.height if (it := self._looked.get(node.id)) else 0,
+            height=self._height(node),
         )
 
     def _without_paths(self, text: str, node: Node) -> str:
@@ -152,10 +184,10 @@ def _keep_small(output: str) -> None:
             os.truncate(output, 0)
 
 
-def _last(file: Path, most: int) -> bytes:
-    """Return the end of a file; empty if it is missing or a link."""
+def _last(folder: Path, file: Path, most: int) -> bytes:
+    """Return the end of a file of a node; empty if it is missing, or by a link."""
     try:
-        opened = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC)
+        opened = open_theirs_below(folder, file)
     except OSError:
         return b""
     with os.fdopen(opened, "rb") as content:
@@ -164,14 +196,14 @@ def _last(file: Path, most: int) -> bytes:
         return content.read(most)
 
 
-def _last_lines(file: Path) -> bytes:
+def _last_lines(folder: Path, file: Path) -> bytes:
     """Return the end of a log from the beginning of a line.
 
     What is left of a line that was cut may begin within a path, which nothing would
     recognize as one of ours.
     """
     # One byte more tells whether there is more.
-    words = _last(file, _MOST_LOG + 1)
+    words = _last(folder, file, _MOST_LOG + 1)
     return words if len(words) <= _MOST_LOG else words.partition(b"\n")[2]
 
 

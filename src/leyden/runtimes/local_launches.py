@@ -70,9 +70,14 @@ class LocalLaunches:
             refuse_old_copy(node.id, known, found)
 
     def make_home(self, node: Node, launch_spec: LaunchSpec, host: str) -> None:
-        """Write the folder, and count the start."""
+        """Write the folder, and count the start.
+
+        Where the node has a wallet the folder is there already, or OSError: it was
+        renamed meanwhile, and the node's data is on its way to elsewhere.
+        """
         folder = self._layout.folder(node)
-        folder.mkdir(exist_ok=True)
+        if not node.has_wallet:
+            folder.mkdir(exist_ok=True)
         folder.chmod(0o711)  # whatever the umask: lnd's user passes through, no more
         ground = self._layout.grounds[node.network]
         options = Options(

@@ -12,12 +12,16 @@ _COUNT: Final = Gauge(
     "Nodes of which it is not known whether their lnd runs.",
 )
 
+# Of each runtime: an installation may have two.
+_KNOWN: Final[dict[str, dict[str, str]]] = {}
+
 
 class UnknownNodes:
     """The nodes that a runtime cannot see, and why."""
 
-    def __init__(self) -> None:
-        self._why: dict[str, str] = {}
+    def __init__(self, runtime: str) -> None:
+        """Count for this runtime from now on, in place of an earlier one."""
+        self._why = _KNOWN[runtime] = {}
 
     def __contains__(self, node_id: str) -> bool:
         return node_id in self._why
@@ -31,9 +35,13 @@ class UnknownNodes:
                 node_id,
                 extra={"why": why},
             )
-        _COUNT.set(len(self._why))
+        _count()
 
     def discard(self, node_id: str) -> None:
         """Take note that a node is seen, or watched by another process."""
         self._why.pop(node_id, None)
-        _COUNT.set(len(self._why))
+        _count()
+
+
+def _count() -> None:
+    _COUNT.set(sum(map(len, _KNOWN.values())))

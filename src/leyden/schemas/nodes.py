@@ -152,7 +152,10 @@ class LogAnswer(msgspec.Struct):
 
 
 class MetricsAnswer(msgspec.Struct):
-    """A node's resource usage, and its traffic through the gateway."""
+    """A node's resource usage, and its traffic through the gateway.
+
+    What is not known is null.
+    """
 
     node_id: NodeId
     status: Annotated[str, Meta(description="The status of lnd; see Node statuses.")]
@@ -160,19 +163,48 @@ class MetricsAnswer(msgspec.Struct):
     crashes: Annotated[
         int, Meta(description="Crashes in a row; 0 after lnd has run for a while.")
     ]
-    memory_bytes: Annotated[int, Meta(description="Memory in use, in bytes.")]
-    cpu_s: Annotated[
-        float, Meta(description="Processor time used since the start, in seconds.")
+    memory_bytes: Annotated[
+        int | None,
+        Meta(description="Memory in use, in bytes; null if it is not known."),
     ]
-    disk_bytes: Annotated[int, Meta(description="Disk space in use, in bytes.")]
+    cpu_s: Annotated[
+        float | None,
+        Meta(
+            description="Processor time used since the start, in seconds; null in a "
+            "cluster, which counts none."
+        ),
+    ]
+    cpu_cores: Annotated[
+        float | None,
+        Meta(
+            description="Processors in use on average, in the last half minute: 0.5 is "
+            "half of one; null if it is not known."
+        ),
+    ]
+    disk_bytes: Annotated[
+        int | None,
+        Meta(description="Disk space in use, in bytes; null if it is not known."),
+    ]
     connections: Annotated[
-        int, Meta(description="Open connections through the gateway.")
+        int | None,
+        Meta(
+            description="Connections through the gateway so far; null where gateways "
+            "run on other machines."
+        ),
     ]
     bytes_in: Annotated[
-        int, Meta(description="Bytes sent to the node through the gateway.")
+        int | None,
+        Meta(
+            description="Bytes sent to the node through the gateway; null where "
+            "gateways run on other machines."
+        ),
     ]
     bytes_out: Annotated[
-        int, Meta(description="Bytes sent by the node through the gateway.")
+        int | None,
+        Meta(
+            description="Bytes sent by the node through the gateway; null where "
+            "gateways run on other machines."
+        ),
     ]
 
 

@@ -42,6 +42,7 @@ class FakeSeller:
         self.reached: set[str] = set()  # HOST:PORT at which a peer answers
         self.refuses = ""  # why the peer refuses, if it does
         self.freezes = False  # the peer does not answer, nor will
+        self.locks_end = False  # of coins, although their opening may still come
         self.publishes = True
         self.fee_sat_per_vb = 10
         self.height = 1_000
@@ -198,6 +199,8 @@ class FakeSeller:
             raise SellerAway(retry_after_s=5)
 
     def _locked(self) -> set[Outpoint]:
+        if self.locks_end:
+            return set()
         return {
             coin.outpoint
             for channel in self.channels.values()

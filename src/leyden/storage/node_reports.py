@@ -53,6 +53,10 @@ class NodeReports:
             )
         return None
 
+    async def heights(self) -> dict[str, int]:
+        """Return the height that was last reported of each node, by id."""
+        return dict(await self._run(sql.heights))
+
     async def keep_log_tail(self, node_id: str, tail: bytes) -> None:
         """Store the end of a node's log, compressed, beside its report."""
         await self._run(sql.keep_log_tail, node_id=node_id, log_tail=tail)

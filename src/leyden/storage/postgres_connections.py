@@ -17,6 +17,8 @@ from psycopg_pool import AsyncConnectionPool
 
 # A server that lost its power ends no connection, nor does a router that forgot one:
 # the kernel finds out, within 35 s when nothing is sent and 15 s when something is.
+# A server that only follows another one is none: after a failover its name may still
+# lead there, and a pool would keep that connection for an hour.
 CONNECTING: Final[dict[str, Any]] = {
     "autocommit": True,
     "connect_timeout": 4,
@@ -25,6 +27,7 @@ CONNECTING: Final[dict[str, Any]] = {
     "keepalives_interval": 5,
     "keepalives_count": 3,
     "tcp_user_timeout": 15_000,
+    "target_session_attrs": "read-write",
 }
 _IDLE_S = 30.0
 _ANSWERS_S = 1.0  # well within the wait for a connection, so that there is another

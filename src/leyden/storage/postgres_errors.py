@@ -3,12 +3,20 @@
 import asyncio
 import contextlib
 from collections.abc import Iterator
+from typing import Final
 
 import psycopg
 from psycopg import errors
 from psycopg_pool import PoolTimeout
 
 from leyden.errors import DatabaseAway, Stale, Violated
+
+_AWAY: Final = (
+    psycopg.OperationalError,
+    psycopg.InterfaceError,
+    PoolTimeout,
+    errors.ReadOnlySqlTransaction,  # another server is the one to write to by now
+)
 
 
 @contextlib.contextmanager
@@ -26,7 +34,7 @@ def translating() -> Iterator[None]:
         raise Stale from error
     except errors.IntegrityError as error:
         raise Violated(str(error)) from error
-    except (psycopg.OperationalError, psycopg.InterfaceError, PoolTimeout) as error:
+    except _AWAY as error:
         raise DatabaseAway(retry_after_s=5) from error
     if task and task.cancelling() > cancelled_before:
         raise asyncio.CancelledError

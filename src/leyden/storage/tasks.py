@@ -146,8 +146,12 @@ class Tasks:
         )
         return from_us(rows[0][0]) if rows else None
 
+    async def is_queued(self, kind: str, key: str) -> bool:
+        """Return whether a task waits, or runs."""
+        return bool(await self._run(sql.find, kind=kind, key=key))
+
     async def check_held(self, claim: Claim) -> None:
-        """Raise Lost if another process has claimed the task; lock nothing."""
+        """Raise Lost if somebody else has the task; nothing is locked."""
         if not await self._run(sql.held, **claim.held):
             raise Lost(f"{claim.kind} {claim.key}: someone else has it now")
 

@@ -212,8 +212,15 @@ class _RunningQueue:
     async def _extend(self) -> None:
         while True:
             await asyncio.sleep(self.queue.claim_for.total_seconds() / 3)
-            with contextlib.suppress(Away, Stale):
+            try:
                 await self._extend_all()
+            except (Away, Stale):
+                pass
+            except Exception:
+                # It must not end this: others would take what goes on here.
+                log.exception(
+                    "claims were not extended", extra={"queue": self.queue.kind}
+                )
 
     async def _extend_all(self) -> None:
         running = dict(self._running)
@@ -232,10 +239,10 @@ class _RunningQueue:
                 task.cancel()
 
     async def _release_all(self) -> None:
-        running = dict(self._running)
-        for task in running:
-            task.cancel()
-        await asyncio.gather(*running, return_exceptions=True)
-        for claim in running.values():
-            # If this fails, the claim expires, and another process runs the task.
-            await self._try_reschedule(claim, self._clock())
+        hands = dict(self._running)
+        for hand in hands:
+            hand.cancel()
+        await asyncio.gather(*hands, return_exceptions=True)
+        for claim in hands.values():
+            if not await self._try_reschedule(claim, self._clock()):
+                return  # this claim runs out, as all others do

@@ -47,7 +47,10 @@ def sign_in_first(visit: Visit, headers: Headers, *, method: str) -> Response:
 
 def _came_from(headers: Headers) -> str:
     """Return the page of ours that a form came from, if the browser says so."""
-    page = urlsplit(headers.get("referer", ""))
+    try:
+        page = urlsplit(headers.get("referer", ""))
+    except ValueError:  # a host in brackets that is no address
+        return HOME
     if page.netloc != headers.get("host"):
         return HOME
     return local_url(f"{page.path}?{page.query}" if page.query else page.path)

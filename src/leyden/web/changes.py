@@ -65,13 +65,20 @@ def mark(shown: Hashable) -> str:
 
 
 async def _may(visit: Visit) -> bool:
-    """Return whether the person is still signed in, and in this organization."""
+    """Return whether the person is still signed in, and may still see the page.
+
+    That is one of their organization, or of the installation, which is for operators.
+    """
     session = visit.cookies.session
     try:
         found = await sign_in.find(visit.platform, session, now=visit.platform.clock())
     except LeydenError:
         return False  # the database is away
-    return found is not None and any(
+    if found is None:
+        return False
+    if "organization_id" not in visit.path:
+        return found.is_operator
+    return any(
         each.organization.id == visit.organization_id for each in found.belongs_to
     )
 

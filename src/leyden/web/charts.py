@@ -35,7 +35,7 @@ class Chart(Struct, frozen=True, kw_only=True):
     """A chart, and what it says in words."""
 
     name: str
-    unit: str  # how charts.js formats a value: block, bytes or bytes/s
+    unit: str  # how charts.js formats a value: block, bytes, bytes/s or cores
     latest: str
     note: str
     top: str
@@ -56,19 +56,17 @@ def charts(samples: Sequence[Sample]) -> Charts | None:
     if len(samples) < 2:  # noqa: PLR2004  a line has two ends
         return None
     times = [each.at for each in samples]
-    heights = [each.height or None for each in samples]
-    known = [each for each in heights if each is not None]
-    drawn = [
+    drawn = (
+        _chain([each.height or None for each in samples], times),
         _bytes("Memory", [each.memory for each in samples], times),
+        _processor([each.cpu_cores for each in samples], times),
         _bytes("Traffic in", _rates(samples, "bytes_in"), times, per="/s"),
         _bytes("Traffic out", _rates(samples, "bytes_out"), times, per="/s"),
-    ]
-    if len(known) > 1:
-        drawn.insert(0, _chain(heights, known, times))
+    )
     return Charts(
         times=",".join(str(int(each.timestamp())) for each in times),
         ticks=_ticks(times[0], times[-1]),
-        each=drawn,
+        each=[each for each in drawn if each is not None],
     )
 
 
@@ -76,16 +74,22 @@ def _rates(samples: Sequence[Sample], field: str) -> Values:
     rates: list[int | None] = [None]
     for before, after in pairwise(samples):
         seconds = max(1.0, (after.at - before.at).total_seconds())
-        # A gateway that was started anew counts from nought.
-        grown = max(0, getattr(after, field) - getattr(before, field))
-        rates.append(round(grown / seconds))
+        was, is_ = getattr(before, field), getattr(after, field)
+        if was is None or is_ is None:
+            rates.append(None)
+        else:
+            # A gateway that was started anew counts from nought.
+            rates.append(round(max(0, is_ - was) / seconds))
     return rates
 
 
 def _bytes(
     name: str, values: Values, times: Sequence[datetime], *, per: str = ""
-) -> Chart:
-    most = max(each for each in values if each is not None)
+) -> Chart | None:
+    """Draw bytes; nothing where none are known."""
+    most = max((each for each in values if each is not None), default=None)
+    if most is None:
+        return None
     return _chart(
         name,
         f"bytes{per}",
@@ -97,8 +101,30 @@ def _bytes(
     )
 
 
-def _chain(heights: Values, known: Sequence[int], times: Sequence[datetime]) -> Chart:
-    """Draw the growth of the chain from its first to its last height."""
+def _processor(
+    cores: Sequence[float | None], times: Sequence[datetime]
+) -> Chart | None:
+    """Draw the use of processors in thousandths of one; nothing if it is not known."""
+    values = [None if each is None else round(each * 1000) for each in cores]
+    most = max((each for each in values if each is not None), default=None)
+    if most is None:
+        return None
+    return _chart(
+        "Processor",
+        "cores",
+        values,
+        times,
+        note=f"at most {units.cores(most / 1000)}",
+        shown=lambda value: units.cores(value / 1000),
+        bottom=0,
+    )
+
+
+def _chain(heights: Values, times: Sequence[datetime]) -> Chart | None:
+    """Draw the growth of the chain from its first to its last height, if known."""
+    known = [each for each in heights if each is not None]
+    if len(known) < 2:  # noqa: PLR2004  growth has two ends
+        return None
     grown = known[-1] - known[0]
     return _chart(
         "Block height",

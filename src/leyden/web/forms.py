@@ -4,7 +4,7 @@ import hmac
 import uuid
 from collections.abc import Mapping
 from functools import partial
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from leyden.errors import Forbidden, Malformed, NotJson
 from leyden.services.shared.fair_pool import UPLOADS
@@ -111,7 +111,7 @@ def check_ours(form: Form, headers: Mapping[str, str], *, token: str) -> None:
     if headers.get("sec-fetch-site", "same-origin") not in {"same-origin", "none"}:
         raise Forbidden(_STALE)
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc != headers.get("host"):
+    if origin is not None and origin.partition("://")[2] != headers.get("host"):
         raise Forbidden(_STALE)
     sent = form.text(TOKEN) or headers.get("x-form-token", "")
     if not hmac.compare_digest(sent.encode(), token.encode()):

@@ -10,6 +10,7 @@ from leyden.domain.node_moves import is_allowed
 from leyden.domain.nodes import Action, Node
 from leyden.domain.versions import Release
 from leyden.errors import LeydenError, Malformed
+from leyden.gateway.base import Traffic
 from leyden.services.channels import sources
 from leyden.services.nodes import commands, connecting, housekeeping, views
 from leyden.services.nodes.fleet import Fleet
@@ -32,6 +33,8 @@ DONE: Final = {
     "sent": "Sent. The answer is below.",
     "rotated": "You have a new secret. The old one works for a while too.",
 }
+# In place of a figure: 0 would be a lie.
+NOT_KNOWN: Final = "—"
 
 
 async def show(visit: Visit) -> Response:
@@ -42,7 +45,7 @@ async def show(visit: Visit) -> Response:
     way = await connecting.connect(fleet, *which(visit))
     node = view.node
     usage = await fleet.homes.usage(node)
-    traffic = (await fleet.gateway.traffic()).get(node.id)
+    traffic = await fleet.gateway.traffic()
     return render(
         visit,
         "nodes/overview.html",
@@ -57,7 +60,9 @@ async def show(visit: Visit) -> Response:
         and sources.sells_direct(visit.platform.shop),
         offers_peers=bool(fleet.rules.peer_ports),
         usage=usage,
-        traffic=traffic,
+        cpu_cores=visit.platform.samples.cpu_cores(node.id, usage, now=visit.now),
+        traffic=None if traffic is None else traffic.get(node.id, Traffic()),
+        unknown=NOT_KNOWN,
         up=node.uptime_s(visit.now),
         charts=charts(visit.platform.samples.of(node.id)),
         authority=fleet.authority,

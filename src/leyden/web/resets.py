@@ -46,6 +46,7 @@ async def reset(visit: Visit) -> Response:
             word,
             visit.form.secret("password"),
             browser=visit.cookies.reset,
+            address=visit.address,
             now=visit.now,
         )
     except Refused as error:

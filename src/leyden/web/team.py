@@ -88,7 +88,11 @@ async def join(visit: Visit) -> Response:
         return redirect(f"/app/{invitation.organization_id}/nodes")
     try:
         person = await invitations.enrol(
-            visit.platform, invitation, visit.form.secret("password"), now=visit.now
+            visit.platform,
+            invitation,
+            visit.form.secret("password"),
+            address=visit.address,
+            now=visit.now,
         )
     except Taken:
         return redirect(f"/app/sign-in?{urlencode({'next': _link(word)})}")

@@ -25,6 +25,7 @@ def environment(assets: Assets, **constants: Any) -> Environment:
     made.filters.update(
         sats=words.sats,
         size=units.size,
+        cores=units.cores,
         duration=words.duration,
         when=words.when,
         after=words.after,

@@ -46,8 +46,8 @@ async def _node(record: Recorder, fleet_harness: FleetHarness) -> str:
     made = await record.call("nodes_create", NEW_NODE)
     one: str = made["node_id"]
     await fleet_harness.later(minutes=5)
-    fleet_harness.homes.usages[one] = Usage(
-        memory=94_371_840, cpu_s=12.5, disk=41_943_040
+    fleet_harness.homes.used[one] = Usage(
+        memory=94_371_840, cpu_s=12.5, cpu_cores=0.02, disk=41_943_040
     )
     fleet_harness.gateway.counted[one] = Traffic(
         connections=2, bytes_in=18_204, bytes_out=93_711

@@ -7,6 +7,7 @@ import pytest
 from cryptography import x509
 
 from leyden.gateway.base import Traffic
+from leyden.runtimes.base import Usage
 from tests.api.conftest import Caller
 from tests.services.fleet_harness import FleetHarness
 
@@ -55,11 +56,29 @@ async def test_figures(
         "crashes": 0,
         "memory_bytes": 1,
         "cpu_s": 0.0,
+        "cpu_cores": None,
         "disk_bytes": 1,
         "connections": 3,
         "bytes_in": 400,
         "bytes_out": 5_000,
     }
+
+
+async def test_a_figure_that_is_not_known_is_null(
+    alice: Caller, path: str, node: dict[str, Any], fleet_harness: FleetHarness
+) -> None:
+    fleet_harness.gateway.is_elsewhere = True
+    fleet_harness.homes.used[node["node_id"]] = Usage()
+    figures = (await alice.get(f"{path}/metrics")).json()
+    unknown = {name for name, value in figures.items() if value is None}
+    assert unknown == {
+        *("memory_bytes", "cpu_s", "cpu_cores", "disk_bytes"),
+        *("connections", "bytes_in", "bytes_out"),
+    }
+    fleet_harness.homes.used[node["node_id"]] = Usage(memory=94, cpu_cores=0.25)
+    figures = (await alice.get(f"{path}/metrics")).json()
+    assert (figures["memory_bytes"], figures["cpu_s"]) == (94, None)
+    assert figures["cpu_cores"] == 0.25
 
 
 async def test_lnds_own_backup_of_channels(

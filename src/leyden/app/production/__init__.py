@@ -58,6 +58,7 @@ class Result(Struct, frozen=True, kw_only=True):
 
     what: str
     to_do: str
+    is_optional: bool = False  # nothing is unsafe without it
 
 
 async def examine(platform: Platform) -> AsyncIterator[Result]:

@@ -43,10 +43,7 @@ async def macaroon(platform: Platform) -> str:
         except NodeRefused as error:
             if _DENIED in error.message:
                 return ""
-    return (
-        "treasury_macaroon may spend; bake one that may not, see docs/operating.md, "
-        "The treasury"
-    )
+    return "treasury_macaroon may spend; bake one that may not, see docs/treasury.md"
 
 
 async def inbound(platform: Platform) -> str:

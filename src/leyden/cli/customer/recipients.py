@@ -5,7 +5,12 @@ from pathlib import Path
 from typing import Any
 
 from leyden.cli.customer.session import Session
-from leyden.cli.wallet.reaching import admin_macaroon, open_node, wallet_password
+from leyden.cli.wallet.reaching import (
+    admin_macaroon,
+    has_wallet,
+    open_node,
+    wallet_password,
+)
 from leyden.client import ApiError
 
 _KEY_DIGITS = 66
@@ -49,6 +54,7 @@ class Recipient:
                     raise
             else:
                 return wish
+        has_wallet(self.node)  # else a password of nothing would be asked for
         with open_node(self._session, self.node, macaroon=self.macaroon) as lnd:
             return {**wish, "node": str(lnd.get("/v1/getinfo")["identity_pubkey"])}
 

@@ -30,6 +30,7 @@ _HOW = (
 _WHERE = {
     "flow status": "there is no such order; see `leyden flow orders`",
     "flow cancel": "there is no such order; see `leyden flow orders`",
+    "leyden claim": "there is no such order; see `leyden flow orders`",
     "flow redeem": "there is no such coupon, or it was redeemed already; "
     "check the number",
     "webhook redeliver": "there is no such delivery; "
@@ -81,6 +82,13 @@ class Session(Struct, frozen=True, kw_only=True):
             if error.status != _NOT_FOUND:
                 raise
         names = [node.node_name for node in self.client.nodes.list_()]
+        if name_or_id in {each.node_name for each in self.client.nodes.deleted()}:
+            # Whoever repeats a deletion is not to be led to another node.
+            raise exit_codes.Refusal(
+                f"the node {name_or_id!r} is deleted; to restore it: "
+                f"leyden nodes restore {name_or_id!r}",
+                status=_NOT_FOUND,
+            )
         near = difflib.get_close_matches(name_or_id, names, n=3, cutoff=0.5)
         meant = f"did you mean {' or '.join(map(repr, near))}?"
         how = meant if near else "see `leyden nodes list`"

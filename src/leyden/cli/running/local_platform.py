@@ -16,7 +16,7 @@ from leyden import processes, settings
 from leyden.app.home import holder
 from leyden.cli.output import print_one
 from leyden.devnet import background_processes, first_run
-from leyden.devnet.welcome import api_url
+from leyden.devnet.welcome import api_url, dashboard_url
 from leyden.errors import SetupError
 from leyden.settings import Settings
 
@@ -93,13 +93,18 @@ def _status(given: Settings) -> dict[str, Any]:
     base_url = api_url(given)
     process = holder(given)
     root = given.home_path / "authority" / "root.pem" if given.api_tls else None
+    kept = first_run.read(given.home_path)
+    login = kept.get("dashboard_login", {}).get("email")
+    file = given.home_path / first_run.FILE
     return {
         "home": str(given.home_path),
         "process": process,
         # Another home's platform may answer on our port.
         "api": "not running" if process is None else health(base_url, root),
         "base_url": base_url,
-        "organization_id": first_run.read(given.home_path).get("organization_id"),
+        "dashboard": dashboard_url(given),
+        "sign_in_as": login and f"{login}; its password is in {file}",
+        "organization_id": kept.get("organization_id"),
         **background_processes.status(given),
     }
 

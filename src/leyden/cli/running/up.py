@@ -10,7 +10,7 @@ from pathlib import Path
 import uvloop
 from rich.console import Console
 
-from leyden import garbage
+from leyden import garbage, processes
 from leyden.app.home import holder, only_one
 from leyden.cli import trust_offer
 from leyden.cli.building import building
@@ -26,16 +26,17 @@ _READY = "ready"  # exists while everything is up
 _LOOK_EVERY_S = 0.1
 
 
-def up(home: Path | None, *, detach: bool) -> None:
+def up(home: Path | None, runtime: str | None, *, detach: bool) -> None:
     """Start the platform, and run it until it is told to stop."""
     given = settings_of(home)
     if given.runtime != "local":
         raise SetupError(
-            f'runtime: `leyden up` runs nodes on this machine, not "{given.runtime}"; '
-            "start `leyden serve` with it"
+            f'runtime: "{given.runtime}" is for a cluster of yours, where `leyden '
+            "serve` runs nodes; for one on this machine remove the setting, and use "
+            "`leyden up --runtime kubernetes`"
         )
     if detach:
-        _detached(given)
+        _detached(given, runtime)
         return
     with only_one(given):
         _folder(given, "logs")
@@ -51,6 +52,7 @@ def up(home: Path | None, *, detach: bool) -> None:
         try:
             with building(console) as progress:
                 garbage.freeze()
+                processes.ask_for_short_slices()
                 uvloop.run(
                     installation.run(
                         given,
@@ -60,6 +62,7 @@ def up(home: Path | None, *, detach: bool) -> None:
                         say=partial(console.print, soft_wrap=True),
                         ready=ready,
                         then=partial(trust_offer.ask_meanwhile, given.home_path),
+                        runtime=runtime or "",
                     )
                 )
         finally:
@@ -73,7 +76,7 @@ def _folder(given: Settings, name: str) -> Path:
     return folder
 
 
-def _detached(given: Settings) -> None:
+def _detached(given: Settings, runtime: str | None) -> None:
     """Start `leyden up` in a new session, and print its output until ready.
 
     The output goes to a file, so that nothing breaks once this process
@@ -82,14 +85,15 @@ def _detached(given: Settings) -> None:
     if (pid := holder(given)) is not None:
         raise SetupError(
             f"{given.home_path} is in use by process {pid}; it may be up already: "
-            "see `leyden status`"
+            "`leyden status` shows that, and where its dashboard is"
         )
     said = _folder(given, "logs") / "up.log"
     ready = given.home_path / _READY
     ready.unlink(missing_ok=True)  # left by one that was killed
+    chosen = [] if runtime is None else ["--runtime", runtime]
     with said.open("wb") as file:
         process = subprocess.Popen(
-            [sys.argv[0], "up", "--home", str(given.home_path)],
+            [sys.argv[0], "up", "--home", str(given.home_path), *chosen],
             stdin=subprocess.DEVNULL,
             stdout=file,
             stderr=subprocess.STDOUT,

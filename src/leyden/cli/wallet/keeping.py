@@ -64,6 +64,19 @@ def keep_macaroon(
     session.client.backups.keep_macaroon(node.node_id, name, sealed)
 
 
+def keep_admin(session: Session, node: NodeItem, macaroon: str, password: str) -> bool:
+    """Store the admin macaroon if none is stored; return whether it was.
+
+    None is stored where whoever created the wallet was interrupted after lnd
+    made it, and before the platform had its macaroon.
+    """
+    stored = session.client.backups.macaroons(node.node_id)
+    if any(each.name == ADMIN for each in stored):
+        return False
+    keep_macaroon(session, node, ADMIN, macaroon, password)
+    return True
+
+
 def resealed(
     session: Session, node: NodeItem, before: str, after: str
 ) -> tuple[list[Resealed], list[Backup]]:

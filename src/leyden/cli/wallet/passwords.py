@@ -129,7 +129,8 @@ def password(
     """Change a wallet's password, and re-encrypt all backups under it.
 
     lnd changes the password while the wallet is locked, so a running node
-    is restarted.
+    is restarted. If no admin macaroon is stored, the one that lnd returns
+    is; for that alone, repeat the same password.
 
     \b
     leyden wallet password "harbour light"
@@ -140,7 +141,7 @@ def password(
     anew, left = keeping.resealed(session, found, before, after)
     _locked(session, found, yes=yes)
     with open_node(session, found) as lnd:
-        wallets.change_password(lnd, before, after)
+        admin = wallets.change_password(lnd, before, after)
     try:
         if anew:
             session.client.backups.reseal(found.node_id, anew)
@@ -149,10 +150,12 @@ def password(
             f"the wallet has the new password, backups the old one: {error.message}. "
             f"To put them under the new one: leyden wallet reseal {found.node_name!r}"
         ) from None
+    kept = keeping.keep_admin(session, found, admin, after)
     until_running(session, found)
     shown = {
         "node_id": found.node_id,
         "status": "running",
+        "kept": ["macaroon admin"] if kept else [],
         "resealed": len(anew),
         "under_another_password": [str(each) for each in left],
     }

@@ -87,6 +87,14 @@ def check_length(password: str) -> None:
         )
 
 
+def has_wallet(node: NodeItem) -> None:
+    """Raise Conflict with the next step if the node has no wallet yet."""
+    if node.status == "waiting_init":
+        raise Conflict(
+            f"this node has no wallet yet: leyden wallet init {node.node_name!r}"
+        )
+
+
 @contextmanager
 def open_node(session: Session, node: NodeItem, *, macaroon: str = "") -> Iterator[Lnd]:
     """Open a connection to the node; errors get a next step."""
@@ -127,6 +135,8 @@ def state_is(lnd: Lnd, node: NodeItem, wanted: str) -> None:
             raise Conflict(
                 f"this node has no wallet yet: leyden wallet init {node.node_name!r}"
             )
+        case "RPC_ACTIVE" | "SERVER_ACTIVE" if wanted == "NON_EXISTING":
+            raise Conflict("this node has a wallet already, and is unlocked")
         case "LOCKED":
             raise Conflict(
                 f"this node's wallet is locked: leyden wallet unlock {node.node_name!r}"
@@ -159,9 +169,11 @@ def admin_macaroon(
     except ApiError as error:
         if error.status != _NOT_FOUND:
             raise
+        has_wallet(node)
         raise exit_codes.Refusal(
-            "no admin macaroon is stored for this node: create its wallet with "
-            f"`leyden wallet init {node.node_name!r}`, or pass --macaroon-file",
+            "no admin macaroon is stored for this node: pass --macaroon-file, or let "
+            f"lnd return it to `leyden wallet password {node.node_name!r}`; the "
+            "password can stay the same",
             status=_NOT_FOUND,
         ) from None
     return vault.open_(kept, password)

@@ -1,17 +1,27 @@
 """The files that lnd leaves in its volume, as far as a cluster shows them: its log.
 
 The rest nobody can read from here. The companion beside lnd reports it as it comes
-(services/nodes/home_reports.py): so there is nothing to look for.
+(services/nodes/home_reports.py): so there is nothing to look for. Memory and processor
+are the cluster's resource metrics, where it has them.
 """
 
 import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Final
 
 from leyden.domain.nodes import Node
 from leyden.lnd.tail import NewLines, Place
-from leyden.runtimes.base import NO_CHANGES, HomeChanges, Reports, Usage
+from leyden.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Reports, Usage
 from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
 from leyden.runtimes.kubernetes.objects import pods_log
+from leyden.runtimes.kubernetes.resource_metrics import ResourceMetrics
+from leyden.values import replace
+
+# metrics-server looks every 15 s. A page takes what the last sampling of all brought.
+_FOR_ALL_S: Final = 15.0
+_FOR_ONE_S: Final = 60.0
+_AT_A_TIME: Final = 250  # 4 µs each
 
 
 class KubernetesHomes:
@@ -20,6 +30,7 @@ class KubernetesHomes:
     def __init__(self, api: Api, reports: Reports) -> None:
         self._api = api
         self._reports = reports
+        self._metrics = ResourceMetrics(api)
 
     async def log(self, node: Node, lines: int) -> list[str]:
         """Return the last lines that lnd has said.
@@ -60,9 +71,34 @@ class KubernetesHomes:
         del node
         return ()
 
-    async def usage(self, node: Node, *, disk: bool = True) -> Usage:
-        """Return what was reported, if the disk is asked for: no kubelet is asked."""
-        return await self._reports.usage(node.id) if disk else Usage()
+    async def usage(self, node: Node) -> Usage:
+        """Return what its companion reported, and what the cluster says of its pod."""
+        reported = await self._reports.usage(node.id)
+        if node.has_process:
+            await self._metrics.read(newer_than_s=_FOR_ONE_S)
+        used = self._used(node)
+        return replace(used, disk=reported.disk, height=reported.height)
+
+    async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
+        """Return what each uses: one question to the cluster, and one to the database.
+
+        The height is as it was last reported, so it is none of a node that has no
+        companion.
+        """
+        await self._metrics.read(newer_than_s=_FOR_ALL_S)
+        heights = await self._reports.heights()
+        found = {}
+        for number, node in enumerate(nodes, start=1):
+            if number % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
+            found[node.id] = replace(self._used(node), height=heights.get(node.id, 0))
+        return found
+
+    def _used(self, node: Node) -> Usage:
+        if not node.has_process:
+            return STOPPED
+        found = self._metrics.of(manifests.name(node))
+        return Usage(memory=found.memory, cpu_cores=found.cpu_cores)
 
 
 def _lines(words: bytes) -> list[str]:

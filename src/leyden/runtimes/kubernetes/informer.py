@@ -5,7 +5,8 @@
        nothing happens, so that the next watch goes on where this one ended.
     3. A watch that ends is begun again from the last version, after a pause that
        grows while watches end within a second. Where the version is too old (410), or
-       the server is in trouble, everything is listed again.
+       the server is in trouble, everything is listed again. One that is busy (429) says
+       when it can be asked again, and for no more than before.
 
 Every deletion is reported: by the watch, or by the next list.
 """
@@ -27,6 +28,9 @@ log = logging.getLogger(__name__)
 _FIRST_WAIT_S: Final = 0.1
 _LONGEST_WAIT_S: Final = 5.0
 _LASTING_S: Final = 1.0
+# Without an answer, or asked to come again: nothing is wrong with the version.
+_WAITED: Final = frozenset({0, HTTPStatus.TOO_MANY_REQUESTS})
+_MOST_ASKED_S: Final = 30  # by a server that is busy
 
 
 class Object(Protocol):
@@ -65,6 +69,7 @@ class Informer(Generic[T]):
         loop, wait_s = asyncio.get_running_loop(), _FIRST_WAIT_S
         while True:
             began = math.inf  # which is never long ago
+            after_s = 0
             try:
                 if not self._version:
                     await self._list()
@@ -79,13 +84,21 @@ class Informer(Generic[T]):
                         "changes of a cluster are not heard",
                         extra={"path": self._path, "why": str(error)},
                     )
+                    after_s = min(error.retry_after_s or 0, _MOST_ASKED_S)
                     # A server that was started anew may not know the version yet, and
                     # say so for minutes; a list it answers.
-                    if not isinstance(error, ClusterAway) or error.code:
+                    if not isinstance(error, ClusterAway) or error.code not in _WAITED:
                         self._version = ""
+            except Exception:
+                # It must not end this: nobody would hear of any pod from then on.
+                log.exception(
+                    "a change of a cluster could not be told of",
+                    extra={"path": self._path},
+                )
+                self._version = ""
             if loop.time() - began > _LASTING_S:
                 wait_s = _FIRST_WAIT_S
-            await asyncio.sleep(wait_s)
+            await asyncio.sleep(max(wait_s, after_s))
             wait_s = min(2 * wait_s, _LONGEST_WAIT_S)
 
     async def _list(self) -> None:

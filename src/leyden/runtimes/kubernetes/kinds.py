@@ -3,8 +3,10 @@
 An API server sends many more fields; msgspec skips them.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Final
+
+import msgspec
 
 from leyden.values import Struct, field
 
@@ -156,6 +158,39 @@ class ConfigMap(Struct, frozen=True, kw_only=True):
 
     metadata: Metadata = field(default_factory=Metadata)
     data: Mapping[str, str] = field(default_factory=dict)
+
+
+class Named(Struct, frozen=True, kw_only=True):
+    """The part of an object's metadata that says which it is."""
+
+    name: str = ""
+
+
+class Quantities(Struct, frozen=True, kw_only=True):
+    """What a container uses, in the units of Kubernetes (quantities.py)."""
+
+    cpu: str = ""
+    memory: str = ""
+
+
+class ContainerMetrics(Struct, frozen=True, kw_only=True):
+    """What a container of a pod uses."""
+
+    name: str = ""
+    usage: Quantities = field(default_factory=Quantities)
+
+
+class PodMetrics(Struct, frozen=True, kw_only=True):
+    """What the containers of a pod use."""
+
+    metadata: Named = field(default_factory=Named)
+    containers: Sequence[ContainerMetrics] = ()
+
+
+class PodMetricsList(Struct, frozen=True, kw_only=True):
+    """What pods use: all PodMetrics at once, for metrics-server knows no pages."""
+
+    items: Sequence[msgspec.Raw] | None = None
 
 
 class Thing(Struct, frozen=True, kw_only=True):

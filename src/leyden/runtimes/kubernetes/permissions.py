@@ -1,7 +1,8 @@
 """What the platform must be allowed to do in a cluster, and what of that it is not.
 
 The same table makes the manifest of roles (deploy/kubernetes/rbac.yaml), so that what
-is asked for is what is checked at the start.
+is asked for is what is checked at the start. What is optional is in the manifest, and
+no start fails without it.
 """
 
 import asyncio
@@ -16,6 +17,9 @@ _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _AUTHORIZATION: Final = "rbac.authorization.k8s.io"
 _NAME: Final = "leyden-nodes"
 _ACCOUNT: Final = "leyden"
+# Whoever may create pods may create one that is root on its machine: not there. Those
+# of nodes are of the strictest kind.
+RESTRICTED: Final = {"pod-security.kubernetes.io/enforce": "restricted"}
 
 
 class Permission(Struct, frozen=True, kw_only=True):
@@ -40,6 +44,8 @@ OF_THE_NAMESPACE: Final = (
     Permission(kind="configmaps", verbs=("get", "create", "update")),
     Permission(kind="namespaces", verbs=("get",)),
 )
+# Optional: without it memory and processor of nodes are not known (the doctor says so).
+OF_METRICS: Final = (Permission(kind="pods", verbs=("list",), group="metrics.k8s.io"),)
 # Of the whole cluster: which machines are lost; volumes, to let those go whose nodes'
 # time to be brought back is over; whose tokens companions show.
 OF_THE_CLUSTER: Final = (
@@ -89,15 +95,20 @@ async def _is_allowed(api: Api, verb: str, asked: Permission, namespace: str) ->
 
 def manifests(namespace: str, own: str) -> Iterator[dict[str, Any]]:
     """Yield the namespaces of nodes and of the platform, its account, and its roles."""
-    for each in (namespace, own):
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": each}}
+    for each, labels in ((namespace, {"labels": RESTRICTED}), (own, {})):
+        yield {
+            "apiVersion": "v1",
+            "kind": "Namespace",
+            "metadata": {"name": each, **labels},
+        }
     subject = {"kind": "ServiceAccount", "name": _ACCOUNT, "namespace": own}
     yield {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
         "metadata": {"name": _ACCOUNT, "namespace": own},
     }
-    for kind, some in (("Role", OF_THE_NAMESPACE), ("ClusterRole", OF_THE_CLUSTER)):
+    of_the_role = (*OF_THE_NAMESPACE, *OF_METRICS)
+    for kind, some in (("Role", of_the_role), ("ClusterRole", OF_THE_CLUSTER)):
         place = {"namespace": namespace} if kind == "Role" else {}
         metadata = {"name": _NAME, **place}
         yield {

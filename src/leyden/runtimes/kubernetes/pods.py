@@ -62,7 +62,7 @@ def has_ended(pod: Pod) -> bool:
         return False
     # The kubelet has refused it, or ended it before its container was created. But
     # others write this phase as well, of pods that they cannot see.
-    return pod.status.phase in _ENDED and not _is_removed(pod)
+    return pod.status.phase in _ENDED and _is_told_by_kubelet(pod)
 
 
 def exit_code(pod: Pod) -> int | None:
@@ -160,9 +160,19 @@ def _waiting(pod: Pod) -> Waiting | None:
     return lnd.state.waiting if lnd is not None else None
 
 
-def _is_removed(pod: Pod) -> bool:
-    """Return whether somebody ended it who could not see it."""
-    return pod.status.reason == "NodeLost" or any(
+def _is_told_by_kubelet(pod: Pod) -> bool:
+    """Return whether its phase was written by whoever can see it.
+
+    A kubelet that refuses a pod, or evicts it, says why; of one that it ends it marks
+    the companion as terminated, were it never begun. The garbage collector does
+    neither, and has a condition for pods of deleted machines alone: of those that are
+    terminating on a machine out of service it writes no more than the phase.
+    """
+    if pod.status.reason == "NodeLost" or any(
         each.type == "DisruptionTarget" and each.reason == _REMOVED
         for each in pod.status.conditions
+    ):
+        return False
+    return bool(pod.status.reason) or any(
+        each.state.terminated is not None for each in pod.status.init_container_statuses
     )

@@ -80,7 +80,7 @@ class KubernetesRuntime:
         self._trusts = trusts
         self._objects = Objects(api, template)
         self._view = View(api, self._changed)
-        self._unknown = UnknownNodes()
+        self._unknown = UnknownNodes("pods")
         self._launches = Launches(
             self._objects, self._view, self._unknown, patience=patience
         )

@@ -113,13 +113,21 @@ async def _record(
 
     async def step() -> None:
         async with shop.database.transaction() as tx:
+            ids = {order_id for order_id, _ in unbooked}
+            lock_organizations = any(_may_credit(each) for _, each in unbooked)
             work = await UnitOfWork.load(
                 tx,
-                {order_id for order_id, _ in unbooked},
+                ids,
                 now=now,
-                with_outputs=any(isinstance(update, Output) for _, update in unbooked),
-                lock_organizations=any(_may_credit(update) for _, update in unbooked),
+                with_outputs=any(isinstance(each, Output) for _, each in unbooked),
+                lock_organizations=lock_organizations,
             )
+            # What is settled too late becomes credit, too; as in `_keep_all`.
+            if not lock_organizations and any(
+                invoices.is_late(work.order(order_id), update)
+                for order_id, update in unbooked
+            ):
+                work = await UnitOfWork.load(tx, ids, now=now, lock_organizations=True)
             # Sorted by order id, so that rows written together share few pages of the
             # database. The sort is stable: updates of one order keep their order.
             for order_id, update in sorted(unbooked, key=itemgetter(0)):
@@ -130,7 +138,7 @@ async def _record(
 
 
 def _may_credit(update: PaymentUpdate) -> bool:
-    """Return whether its money may become credit: late, surplus, or order ended."""
+    """Return whether money may become credit, as far as the update alone tells."""
     return isinstance(update, Output) or update.state is InvoiceState.CANCELLED
 
 

@@ -8,11 +8,22 @@ import logging
 from leyden.domain import ledger
 from leyden.domain.ledger import Reason
 from leyden.domain.orders import Event, Order, Status
-from leyden.domain.payments import Invoice, InvoiceState
+from leyden.domain.payments import Invoice, InvoiceState, PaymentUpdate
 from leyden.services.channels.holding import credit, end, hand_back, hold, settle
 from leyden.services.channels.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
+
+
+def is_late(order: Order, update: PaymentUpdate) -> bool:
+    """Return whether a payment is settled that its order needs no more."""
+    return (
+        isinstance(update, Invoice)
+        and update.state is InvoiceState.SETTLED
+        and order.invoice is not InvoiceState.SETTLED
+        and not order.held_htlc
+        and order.status is not Status.WAITING_PAYMENT
+    )
 
 
 def record(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
@@ -47,10 +58,10 @@ def _settled(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
         settle(work, order)
         return
     key = f"lightning:{order.payment_hash}"
-    if order.status is Status.WAITING_PAYMENT:
-        book, what = hold, Reason.PAYMENT
-    else:
+    if is_late(order, invoice):
         book, what = credit, Reason.LATE
+    else:
+        book, what = hold, Reason.PAYMENT
     book(work, order, invoice.sats, source=ledger.RECEIVED, what=what, key=key)
     work.change(
         order.with_changes(invoice=InvoiceState.SETTLED, htlc_sats=invoice.sats)

@@ -8,14 +8,17 @@
 4. Once the channel is *published*, settle the held payment.
 5. In one transaction, book the payment and move the order to `filled`.
 
-A refusal counts only after a second look shows that no opening is under way. The
-payment of a signed channel that is not published is neither settled nor cancelled until
-the payer's time lock gets too short. Then it is cancelled, and the worst case is a
-channel given away.
+A refusal counts only after another look shows that nothing is under way. For a while
+no look shows that: lnd locks the coins of an opening for ten minutes, and may go on
+with it for longer. Where nobody waited for its answer, what is not found then is
+neither asked for again nor given up. What was signed and is not published is neither
+settled nor cancelled, until the payer's lock gets too short: then the payment goes
+back, and the worst is a channel given away.
 """
 
 import logging
 from datetime import timedelta
+from typing import Final
 
 from leyden.domain import ledger, pricing
 from leyden.domain.destinations import Destination
@@ -45,6 +48,11 @@ log = logging.getLogger(__name__)
 
 _NOT_ASKED = {Status.CREATING, Status.CREATED}
 _RETRY_AFTER = timedelta(seconds=5)
+# After it was asked first, lnd has the coins locked for at least so long if it opens.
+_LOCKED: Final = timedelta(minutes=9)
+# And after so long it has given up on what it was asked in that time: it does ten
+# minutes after each of the peer's two messages, and looks once a minute.
+_OVER: Final = timedelta(minutes=35)
 
 
 async def open_channel(shop: Shop, due: ClaimedTask) -> None:
@@ -119,13 +127,12 @@ class _Step:
     async def _prepare(self, wallet: SellerWallet) -> bool:
         """Move the order to `submitted`, or return False: it waits or has failed."""
         order, shop = self._order, self._shop
-        held = await shop.database.reader.ledger.balance(ledger.held(order.id))
-        if held < order.total_fee:
-            return await self._give_up("its payment is not held any more")
-        if _lock_left(order, wallet.height) < self._rules.lock_left:
-            return await self._give_up("the payer's lock ends too soon")
-        if _waited_long(shop, order):
-            return await self._give_up("its node was not connected in time")
+        asked_ago = await self._asked_ago()
+        may_come = _LOCKED <= asked_ago < _OVER
+        if why := await self._why_over(wallet, may_come=may_come):
+            return await self._give_up(why)
+        if may_come:
+            return await self._try_again_in(self._rules.opening_every)
         if wallet.fee_sat_per_vb > order.quote.highest_fee_sat_per_vb:
             log.warning(
                 "fees of the chain are above the order's",
@@ -138,7 +145,30 @@ class _Step:
             addresses = await shop.dialing.addresses(to, order.organization_id)
         if not await self._seller.connect(self._to.pubkey, addresses):
             return await self._wait_for_peer()
-        return order.status is Status.SUBMITTED or await self._submit()
+        if order.status is not Status.SUBMITTED:
+            return await self._submit()
+        # Asked anew, it is to be known since when.
+        return asked_ago < _OVER or await self._wait_for_peer()
+
+    async def _why_over(self, wallet: SellerWallet, *, may_come: bool) -> str:
+        """Return why no channel is opened for the order any more; "" if one may be."""
+        order, shop = self._order, self._shop
+        held = await shop.database.reader.ledger.balance(ledger.held(order.id))
+        if held < order.total_fee:
+            return "its payment is not held any more"
+        if _lock_left(order, wallet.height) < self._rules.lock_left:
+            return "the payer's lock ends too soon"
+        if _waited_long(shop, order) and not may_come:
+            return "its node was not connected in time"
+        return ""
+
+    async def _asked_ago(self) -> timedelta:
+        """Return how long ago the seller was asked first, if it was."""
+        if self._order.status is not Status.SUBMITTED:
+            return timedelta(0)
+        steps = await self._shop.database.reader.moves.timeline(self._order.id)
+        asked = max(at for status, at in steps if status is Status.SUBMITTED)
+        return self._shop.clock() - asked
 
     async def _submit(self) -> bool:
         async with self._due.transaction() as tx:

@@ -29,8 +29,11 @@ async def look_up(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
 
     A payment that the treasury does not list is gone only if the treasury
     knows the order: a treasury that was swapped or restored never had the
-    invoice or the coins.
+    invoice or the coins. What is booked while the answer is on its way is not
+    gone either, so what may vanish is read before the question.
     """
+    reader = shop.database.reader.outputs
+    known = await reader.of_orders(each.order_id for each in requests)
     updates = await shop.payments.lookup(requests)
     listed = {each.outpoint for each in updates if isinstance(each, Output)}
     unknown = {
@@ -43,7 +46,6 @@ async def look_up(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
         for each in requests
         if each.payment_hash not in unknown
     }
-    known = await shop.database.reader.outputs.of_orders(addresses)
     updates += [
         Output(
             outpoint=each.outpoint,
@@ -52,7 +54,9 @@ async def look_up(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
             confirmations=GONE,
         )
         for each in known
-        if each.state in _MAY_VANISH and each.outpoint not in listed
+        if each.order_id in addresses
+        and each.state in _MAY_VANISH
+        and each.outpoint not in listed
     ]
     await record_payments(shop, updates, now=shop.clock())
 

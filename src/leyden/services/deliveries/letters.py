@@ -34,7 +34,7 @@ LINK: Final = "link of an email"
 PASSWORD: Final = "password at a reset"  # noqa: S105  a purpose
 _COUNTED: Final = "emails"
 _HOUR: Final = timedelta(hours=1)
-_PER_ADDRESS: Final = 10  # an hour, whoever asks
+_PER_ADDRESS: Final = 10  # of a kind, an hour, whoever asks
 _PER_ORGANIZATION: Final = 60
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Letter).decode
@@ -55,13 +55,14 @@ async def queue(
 ) -> bool:
     """Queue a letter; return False if it will not be sent.
 
-    That is: the address is none that mail servers take, or it has got many letters
-    within the hour, or the organization has sent many. Not limited is what a person did
-    to their own account: no stranger can use their limit up, and hide it.
+    That is: the address is none that mail servers take, or it has got many letters of
+    the kind within the hour, or the organization has sent many. Not limited is what a
+    person did to their own account: no stranger can use their limit up, and hide it.
     """
     if not is_address(to):
         return False
-    counted = {f"to {to}": _PER_ADDRESS} if is_limited else {}
+    # By kind: nobody's invitations keep an address from the link that it has asked for.
+    counted = {f"{letter.kind} to {to}": _PER_ADDRESS} if is_limited else {}
     if organization_id:
         counted[f"of {organization_id}"] = _PER_ORGANIZATION
     for what, most in counted.items():

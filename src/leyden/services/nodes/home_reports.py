@@ -9,6 +9,7 @@ one of them does not know is ignored, and a field that is new is optional.
 """
 
 import zlib
+from collections.abc import Mapping
 from typing import Annotated, Final
 
 from msgspec import Meta
@@ -112,6 +113,10 @@ class Reported:
         """Return what a node uses, as far as its companion has reported it."""
         found = await self._reader.node_reports.find(node_id)
         return Usage(disk=found.disk, height=found.height) if found else Usage()
+
+    async def heights(self) -> Mapping[str, int]:
+        """Return the last height that each node's companion has reported."""
+        return await self._reader.node_reports.heights()
 
     async def channel_backup(self, node_id: str) -> bytes | None:
         """Return the node's newest backup of channels, if one was reported.

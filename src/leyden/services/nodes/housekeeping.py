@@ -61,7 +61,15 @@ class Housekeeping:
         running = [node for node in nodes if node.has_process]
         await self._places.load(self._fleet.database.reader, running)
         for number, node in enumerate(running, start=1):
-            await self._look_at(node)
+            try:
+                await self._look_at(node)
+            except OSError as error:
+                # Its disk may be broken; the backups of all others must not wait.
+                log.warning(
+                    "node %s: its files cannot be read",
+                    node.id,
+                    extra={"why": str(error)},
+                )
             if number % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         await self._drills.look(running)

@@ -88,16 +88,17 @@ def message_of(node_id: str, at: datetime) -> str:
 
 def _at(text: str, now: datetime) -> datetime:
     try:
-        at = datetime.fromisoformat(text)
-    except ValueError:
+        given = datetime.fromisoformat(text)
+        at = given.astimezone(UTC) if given.tzinfo is not None else None
+    except (ValueError, OverflowError):  # the first day of all, east of Greenwich
         at = None
-    if at is None or at.tzinfo is None:
+    if at is None:
         raise Malformed(f'time: must be in ISO 8601 and UTC, like "{to_iso(now)}"')
     if at > now + _APART:
         raise Malformed(
             "time: is in the future; set the clock of the machine that you drill on"
         )
-    return at.astimezone(UTC)
+    return at
 
 
 async def _has_left(reader: Stores, taken: datetime) -> bool | None:

@@ -86,8 +86,12 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
 async def _await_end(
     fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
 ) -> None:
-    now = fleet.clock()
-    if not node.has_process:
+    """Wait until its lnd has ended, and its own task as well.
+
+    That may be a start that began before the move, and knows nothing of it.
+    """
+    now, tasks = fleet.clock(), fleet.database.reader.tasks
+    if not node.has_process and not await tasks.is_queued(NODE, node.id):
         await _advance(fleet, work, relocation, step=Step.COPYING)
         return
     async with work.transaction() as tx:

@@ -19,7 +19,7 @@ from typing import Final
 from leyden.domain.node_moves import Step, plan
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, observe
-from leyden.errors import Away, Lost, NotFound, Stale
+from leyden.errors import Away, LeydenError, Lost, NotFound, Stale
 from leyden.services.nodes import reconciler
 from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, WATCH, Fleet
 from leyden.services.shared.steps import ClaimedTask
@@ -115,30 +115,33 @@ class Watching:
 
         Running lnds are listened to from now on and not touched. Those that
         ended meanwhile are recorded as ended. Nodes whose state is unknown are
-        not changed. Everything due is queued.
+        not changed. Everything due is queued, and what could not be looked at.
         """
         fleet, adopted = self._fleet, 0
+        unseen = set[str]()
         held = self._held.setdefault(shard, _Held(work))
         nodes = await fleet.database.reader.nodes.of_shard(
             shard, shards=self.shards.number
         )
         for number, node in enumerate(nodes, start=1):
-            if node.has_process:
-                observation = await fleet.runtime.observe(node)
+            observation = await self._seen(node) if node.has_process else None
+            if observation is not None:
                 adopted += observation.known and observation.alive
-                held.nodes[node.id] = node.process
-                # Most have not changed, and reading thousands again would take seconds;
-                # changes since then arrive through their streams in a moment.
+                held.nodes[node.id] = node.process if observation.known else ""
+                # Of most there is nothing new, and reading each again takes seconds of
+                # thousands; what changed meanwhile their streams tell in a moment.
                 if observe(node, observation, fleet.clock()) == node:
                     fleet.starts.update(node.id, observation)
                 else:
                     await self._store(held, node.id, observation)
+            elif node.has_process:
+                unseen.add(node.id)
             if number % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
         now = fleet.clock()
         async with work.transaction() as tx:
             for node in nodes:
-                if plan(node, now) is not Step.NOTHING:
+                if plan(node, now) is not Step.NOTHING or node.id in unseen:
                     due = max(node.due, now) if plan(node, now) is Step.WAIT else now
                     await tx.tasks.put(NODE, node.id, due=due)
             await tx.tasks.put(ROUTES, EVERYTHING, due=now)
@@ -161,7 +164,8 @@ class Watching:
     async def poll_unwatched(self) -> None:
         """Check every 10 s for own nodes that are not listened to, until cancelled.
 
-        Such a node was started by a process that lost the shard meanwhile.
+        Such a node was started by a process that lost the shard meanwhile, or nothing
+        of it was there when the shard was adopted.
         """
         while True:
             await asyncio.sleep(_LOOK_EVERY_S)
@@ -182,10 +186,23 @@ class Watching:
                 and node.has_process
                 and held.nodes.get(node.id) != node.process
             ):
-                observation = await fleet.runtime.observe(node)
-                if observation.known:
+                observation = await self._seen(node)
+                if observation is not None and observation.known:
                     held.nodes[node.id] = node.process
                     self.enqueue(node.id, observation)
+
+    async def _seen(self, node: Node) -> Observation | None:
+        """Return what is known of a node; None where it cannot be looked at.
+
+        Its folder cannot be read, say. It must not keep the others from being heard.
+        """
+        try:
+            return await self._fleet.runtime.observe(node)
+        except (LeydenError, OSError) as error:
+            log.warning(
+                "node %s: could not be looked at", node.id, extra={"why": str(error)}
+            )
+            return None
 
     async def settled(self) -> None:
         """Wait until all observations so far are stored."""

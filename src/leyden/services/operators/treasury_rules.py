@@ -1,6 +1,7 @@
 """What the books and the treasury agree about: what it received, and who it is."""
 
 from collections.abc import AsyncIterator
+from typing import Final
 
 from leyden.domain import ledger
 from leyden.domain.orders import Order
@@ -8,6 +9,9 @@ from leyden.domain.payments import Invoice, InvoiceState, OutputState
 from leyden.payments.base import Payments
 from leyden.services.operators.broken_rules import Broken
 from leyden.storage.database import Database
+
+# More confirmations than any sum waits for: what has as many was forgotten.
+_ENOUGH: Final = 144
 
 
 async def broken_by_identity(
@@ -56,6 +60,8 @@ async def broken_by(
             mined = output is not None and output.confirmations > 0
             if counts and not mined:
                 yield Broken("I5", f"output {known.outpoint} is booked and not there")
+            if not counts and output is not None and output.confirmations > _ENOUGH:
+                yield Broken("I5", f"output {known.outpoint} is output and not booked")
             if output is not None and output.sats != known.sats:
                 yield Broken("I5", f"output {known.outpoint} has another sum")
     for outpoint in outputs:

@@ -34,6 +34,21 @@ async def count(
     await count_all(platform, counted, within=TOGETHER, now=now)
 
 
+async def count_code(platform: Platform, email: str, *, now: datetime) -> None:
+    """Count a code before it is looked at, wherever it comes from.
+
+    A million codes are few for who has many addresses. Nobody gets so far without the
+    password, so no stranger can use these attempts up.
+    """
+    of_codes = [(_codes(platform, email), platform.settings.sign_in_failures)]
+    await count_all(platform, of_codes, within=TOGETHER, now=now)
+
+
+async def forgive_code(platform: Platform, tx: Stores, email: str) -> None:
+    """Uncount a code that was right; those that were wrong stay counted."""
+    await tx.sessions.uncount(_codes(platform, email), attempts=1)
+
+
 async def count_all(
     platform: Platform,
     counted: Iterable[tuple[bytes, int]],
@@ -74,6 +89,10 @@ async def forgive(
     await tx.sessions.reset_failures(first)
     for who, _ in wider:
         await tx.sessions.uncount(who, attempts=attempts)
+
+
+def _codes(platform: Platform, email: str) -> bytes:
+    return platform.sealer.digest(f"codes of {email}".encode(), purpose=_FAILURES)
 
 
 def _counted(

@@ -132,13 +132,18 @@ async def accept(
 
 
 async def enrol(
-    platform: Platform, invitation: Invitation, password: str, *, now: datetime
+    platform: Platform,
+    invitation: Invitation,
+    password: str,
+    *,
+    address: str = "",
+    now: datetime,
 ) -> Person:
     """Create the invited person, and add the person to the organization.
 
     Raise Taken if the email is in use already: its owner signs in instead.
     """
-    digest = await passwords.digest(password)
+    digest = await passwords.digest(password, address=address)
     person = Person(id=new_id(), email=invitation.email, created=now)
     async with platform.database.transaction() as tx:
         await tx.accounts.add_person(person, password=digest)

@@ -1,15 +1,17 @@
 """Passwords: hashed and checked slowly on purpose, in threads."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from threading import BoundedSemaphore
+from threading import Lock
 from typing import TypeVar
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
+from leyden.domain.addresses import rate_limit_key
 from leyden.errors import Away, Malformed
 
 _SHORTEST = 10
@@ -18,11 +20,46 @@ _LONGEST = 1_000
 # longer queue is a flood, and its requests are refused.
 _SLOWLY = ThreadPoolExecutor(2, thread_name_prefix="password")
 MOST = 20
-_PLACES = BoundedSemaphore(MOST)
+# Whoever sends so many at once has company behind their address, or is a flood of their
+# own: they take no places of others.
+MOST_OF_ONE = 5
 _BUSY = "Too many people are signing in; try again in a moment."
 _COME_BACK_S = 5
 
 _Done = TypeVar("_Done")
+
+
+class _Places:
+    """Places in the queue, of which one address has some at the most."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()  # they are given back in threads
+        self._taken: Counter[str] = Counter()
+
+    def check(self, address: str) -> None:
+        """Raise Away if there is no place; "" is no address, and has no limit."""
+        with self._lock:
+            self._check(rate_limit_key(address))
+
+    def take(self, address: str) -> None:
+        """Take a place; raise Away if there is none."""
+        mine = rate_limit_key(address)
+        with self._lock:
+            self._check(mine)
+            self._taken[mine] += 1
+
+    def give_back(self, address: str) -> None:
+        """Leave a place to others."""
+        with self._lock:
+            self._taken[rate_limit_key(address)] -= 1
+            self._taken += Counter()  # which forgets who has none
+
+    def _check(self, mine: str) -> None:
+        if self._taken.total() >= MOST or (mine and self._taken[mine] >= MOST_OF_ONE):
+            raise Away(_BUSY, retry_after_s=_COME_BACK_S)
+
+
+_PLACES = _Places()
 
 
 def check(password: str) -> str:
@@ -34,31 +71,28 @@ def check(password: str) -> str:
     return password
 
 
-def check_room() -> None:
-    """Raise Away if the queue for password checks is full."""
-    if not _PLACES.acquire(blocking=False):
-        raise Away(_BUSY, retry_after_s=_COME_BACK_S)
-    _PLACES.release()
+def check_room(address: str) -> None:
+    """Raise Away if there is no place in the queue for a check from this address."""
+    _PLACES.check(address)
 
 
-async def digest(password: str) -> str:
+async def digest(password: str, *, address: str = "") -> str:
     """Hash a password; raise Malformed if it is unsuitable."""
     check(password)
-    return await _slowly(lambda: _hasher().hash(password))
+    return await _slowly(lambda: _hasher().hash(password), address)
 
 
-async def is_right(password: str, kept: str | None) -> bool:
+async def is_right(password: str, kept: str | None, *, address: str = "") -> bool:
     """Return whether the password is right; as slow if there is none."""
-    return await _slowly(partial(_verify, password[:_LONGEST], kept))
+    return await _slowly(partial(_verify, password[:_LONGEST], kept), address)
 
 
-async def _slowly(work: Callable[[], _Done]) -> _Done:
+async def _slowly(work: Callable[[], _Done], address: str) -> _Done:
     """Run the work on its turn; raise Away if the queue is full."""
-    if not _PLACES.acquire(blocking=False):
-        raise Away(_BUSY, retry_after_s=_COME_BACK_S)
+    _PLACES.take(address)
     doing = _SLOWLY.submit(work)
     # When it is over, not when nobody waits for it any more: it is done all the same.
-    doing.add_done_callback(lambda _: _PLACES.release())
+    doing.add_done_callback(lambda _: _PLACES.give_back(address))
     return await asyncio.wrap_future(doing)
 
 

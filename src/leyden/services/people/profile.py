@@ -57,7 +57,7 @@ async def change_password(
     If somebody else had access, a passkey of theirs might remain otherwise.
     """
     await check_password(platform, who, present, now=now)
-    digest = await passwords.digest(new)
+    digest = await passwords.digest(new, address=who.session.address)
     async with platform.database.transaction() as tx:
         await check_signed_in(platform, tx, who)
         await tx.accounts.set_password(who.person.id, digest)
@@ -76,10 +76,11 @@ async def check_password(
     """Check the password once more, for open browsers; count failures."""
     email, address = who.person.email, who.session.address
     here = attempts.session_key(who.session)
-    passwords.check_room()
+    passwords.check_room(address)
     await attempts.count(platform, email, address, here=here, now=now)
     found = await platform.database.reader.people.password(email)
-    if not await passwords.is_right(present, found[1] if found else None):
+    kept = found[1] if found else None
+    if not await passwords.is_right(present, kept, address=address):
         raise Unauthorized(WRONG)
     async with platform.database.transaction() as tx:
         await attempts.forgive(platform, tx, email, address, here=here, attempts=1)

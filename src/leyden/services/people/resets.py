@@ -2,6 +2,8 @@
 
 The link works once, for an hour, in the browser in which it was asked for, and until
 the password is changed. It ends all sessions, and leaves the second factor as it is.
+Only passkeys from before the address was confirmed end: whoever opened the link of an
+invitation first could add them, and the link was shown to who invited.
 
 The request is answered before we look up whether the address is known: the answer, and
 its duration, are the same.
@@ -80,11 +82,17 @@ async def find(
 
 
 async def reset(
-    platform: Platform, word: str, password: str, *, browser: str, now: datetime
+    platform: Platform,
+    word: str,
+    password: str,
+    *,
+    browser: str,
+    address: str,
+    now: datetime,
 ) -> None:
     """Set a new password and end all sessions; the second factor stays."""
     link = await find(platform, word, browser=browser, now=now)
-    digest = await passwords.digest(password)
+    digest = await passwords.digest(password, address=address)
     async with platform.database.transaction() as tx:
         await tx.people.lock(link.user_id)
         # The password may have been changed, or the link used, while this was hashed.
@@ -95,6 +103,8 @@ async def reset(
         await tx.accounts.set_password(link.user_id, digest)
         await tx.sessions.end_others(link.user_id, but="")
         await tx.email_links.end_all(link.user_id)
+        if await tx.email_links.confirmed(link.user_id) is None:
+            await tx.second_factors.remove_passkeys(link.user_id)
         await tx.email_links.confirm(link.user_id, link.address, now=now)
         await tx.audit.add(
             at=now,

@@ -48,12 +48,12 @@ async def sign_in(
         email = check_email(email)
     except Malformed:
         raise Unauthorized(WRONG) from None
-    passwords.check_room()  # before it is counted: it is no fault of theirs
+    passwords.check_room(address)  # before it is counted: it is no fault of theirs
     here = _browser_key(platform, email, known)
     await attempts.count(platform, email, address, here=here, now=now)
     found = await platform.database.reader.people.password(email)
     person, kept = found if found is not None else (None, None)
-    right = await passwords.is_right(password, kept)
+    right = await passwords.is_right(password, kept, address=address)
     if person is None or not right:
         raise Unauthorized(WRONG)
     async with platform.database.transaction() as tx:
@@ -127,6 +127,8 @@ async def second_factor(
     person = await reader.people.get(session.user_id)
     here = _browser_key(platform, person.email, known)
     await attempts.count(platform, person.email, session.address, here=here, now=now)
+    if not here:
+        await attempts.count_code(platform, person.email, now=now)
     step = await verify_code(platform, person.id, code, now=now)
     async with platform.database.transaction() as tx:
         # What began with a password may have ended with it while the code was typed.
@@ -141,6 +143,8 @@ async def second_factor(
         await attempts.forgive(
             platform, tx, person.email, session.address, here=here, attempts=2
         )
+        if not here:
+            await attempts.forgive_code(platform, tx, person.email)
         return await begin(
             platform,
             tx,

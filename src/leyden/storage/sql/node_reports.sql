@@ -15,6 +15,10 @@ SELECT node_id, run, macaroons_removed, disk, height, at
 FROM node_report
 WHERE node_id = :node_id;
 
+-- name: heights
+SELECT node_id, height
+FROM node_report;
+
 -- name: keep_log_tail
 UPDATE node_report
 SET log_tail = :log_tail

@@ -122,6 +122,12 @@ WHERE kind = :kind
 ORDER BY due
 LIMIT 1;
 
+-- name: find
+SELECT fence
+FROM task
+WHERE kind = :kind
+    AND key = :key;
+
 -- name: held
 SELECT fence
 FROM task

@@ -15,6 +15,7 @@ const SHOWN = {
   block: (value) => value.toLocaleString("en"),
   bytes: size,
   "bytes/s": (value) => `${size(value)}/s`,
+  cores: (value) => `${(value / 10).toFixed(1)} % of a core`,
 };
 
 function pointsOf(chart) {

@@ -182,3 +182,18 @@ function refold() {
 
 document.addEventListener("DOMContentLoaded", refold);
 document.addEventListener("htmx:afterSettle", refold);
+
+// An error begins with its field, as the API names it: mark that field, and go there.
+function point() {
+  const error = document.querySelector("main > .note.bad[role=alert]");
+  const name = error?.textContent.match(/^([a-z_]+)(\[\d+\])?: /)?.[1];
+  const field = name && document.querySelector(`main form [name="${name}"]:not([type=hidden])`);
+  if (!field) return;
+  error.id ||= "refused";
+  field.setAttribute("aria-invalid", "true");
+  field.setAttribute("aria-describedby", `${error.id} ${field.getAttribute("aria-describedby") ?? ""}`.trim());
+  for (let part = field.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  field.focus();
+}
+
+document.addEventListener("DOMContentLoaded", point);

@@ -52,7 +52,10 @@ async function adminPasted() {
 async function adminOfVault() {
   const found = kept.find(vault.isAdmin);
   if (found === undefined) {
-    throw new Trouble("form", "The vault has no admin macaroon. Paste one.");
+    throw new Trouble(
+      "form",
+      "The vault has no admin macaroon. Paste one, or change the wallet password to store one.",
+    );
   }
   return vault.open(node, found, password);
 }

@@ -77,7 +77,7 @@ onSubmit($("check"), async () => {
     (place, i) => $(`word-${i}`).value.trim().toLowerCase() !== seed[place],
   );
   if (wrong.length) {
-    const which = wrong.map((place) => place + 1).join(" and ");
+    const which = new Intl.ListFormat("en-GB").format(wrong.map((place) => `${place + 1}`));
     const are = wrong.length > 1 ? `Words ${which} are wrong` : `Word ${which} is wrong`;
     throw new Trouble("form", `${are}. Check what you wrote down.`);
   }

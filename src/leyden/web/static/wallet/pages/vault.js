@@ -98,4 +98,6 @@ attempt(async () => {
   const backups = await platform.backups();
   fill($("kept"), backups.map(({ kind, name }) => (kind === "seed" ? "Seed" : name)));
   $("nothing").hidden = backups.length > 0;
+  // As where somebody closed the page that was creating the wallet.
+  if ($("no-admin")) $("no-admin").hidden = backups.some(vault.isAdmin);
 });

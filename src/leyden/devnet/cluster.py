@@ -1,0 +1,114 @@
+"""Nodes in pods: the cluster on this machine that `up --runtime kubernetes` runs.
+
+The platform, its gateway and the chain stay programs of this machine. Pods reach them
+at the address that this machine has in the cluster's network.
+"""
+
+import platform
+from pathlib import Path
+from typing import Final
+
+from leyden.daemons import catalogue
+from leyden.daemons.progress import Progress
+from leyden.daemons.workshop import place
+from leyden.devcluster import binaries, credentials, images, namespaces, packages
+from leyden.devcluster import cluster as clusters
+from leyden.devcluster.api import opened
+from leyden.devcluster.cluster import Say
+from leyden.devcluster.credentials import Credentials
+from leyden.devcluster.places import Cluster, Places
+from leyden.devcluster.storage import RETAINED_CLASS
+from leyden.devnet import access
+from leyden.errors import SetupError
+
+_NAMESPACE: Final = "leyden-nodes"
+
+
+def check(home: Path, runtime: str) -> str:
+    """Return where nodes of this home run: as before, or else as asked for.
+
+    Raise SetupError if it was made for the other: nodes do not move by an option.
+    """
+    try:
+        before = "local" if access.load(home).cluster is None else "kubernetes"
+    except SetupError:
+        return runtime or "local"
+    if runtime and runtime != before:
+        raise SetupError(
+            f"--runtime: the nodes of {home} run with --runtime {before}; choose "
+            "another folder with --home for a platform of the other kind"
+        )
+    return before
+
+
+async def start(
+    home: Path, *, companion_port: int, cache: Path, progress: Progress, say: Say
+) -> access.Cluster:
+    """Start the cluster, or what is missing of it, with a namespace for nodes."""
+    places = Places.of(home)
+    await clusters.up(
+        places,
+        machines=None,
+        pods=True,
+        cache=cache,
+        progress=progress,
+        say=lambda line: say(f"cluster: {line}"),
+    )
+    decided = places.read()
+    if decided is None or decided.addresses is None:
+        raise SetupError(f"{places.folder} has a cluster without pods; remove it")
+    await _create_namespace(places, decided)
+    host = str(decided.addresses.host)
+    return access.Cluster(
+        host=host,
+        kubeconfig=str(places.kubeconfig),
+        namespace=_NAMESPACE,
+        storage_class=RETAINED_CLASS,
+        images=_lnd_image(cache),
+        companion_image=_companion_image(cache),
+        companion_url=f"https://{host}:{companion_port}",
+    )
+
+
+def is_running(home: Path) -> bool:
+    """Return whether the cluster of a home runs."""
+    return namespaces.running(Places.of(home).control_plane) is not None
+
+
+async def stop(home: Path, *, cache: Path, say: Say) -> None:
+    """Stop the cluster and all its pods."""
+    await clusters.down(
+        Places.of(home), packages.place(cache), lambda line: say(f"cluster: {line}")
+    )
+
+
+async def _create_namespace(places: Places, decided: Cluster) -> None:
+    own = Credentials(places.authority)
+    async with opened(
+        credentials.server(decided), own.authority.certificate, own.pair("admin")
+    ) as api:
+        await api.create(
+            "/api/v1/namespaces",
+            {
+                "apiVersion": "v1",
+                "kind": "Namespace",
+                "metadata": {"name": _NAMESPACE},
+            },
+        )
+
+
+def _lnd_image(cache: Path) -> str:
+    tools, program = catalogue.find("lnd")
+    built = images.ensure_lnd(
+        cache,
+        place(cache, tools, program),
+        program.version,
+        machine=platform.machine(),
+    )
+    return f"v{program.version}={images.by_digest(built.archive)}"
+
+
+def _companion_image(cache: Path) -> str:
+    found = place(cache, *catalogue.find("companion", sets=binaries.SETS))
+    built = images.ensure_companion(cache, found, machine=platform.machine())
+    return images.by_digest(built.archive)

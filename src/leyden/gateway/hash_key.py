@@ -1,0 +1,61 @@
+"""The key of the hashes by which the connection limits count, one for each gateway.
+
+Sources and nodes are counted under some bits of a hash. With a hash that everybody can
+compute, a stranger chose an address that is counted together with somebody else's, and
+used up their connections. So a random key is put into the filter before Envoy loads it.
+"""
+
+import os
+import secrets
+from contextlib import suppress
+from importlib.resources import files
+from pathlib import Path
+from typing import Final
+
+from leyden.errors import SetupError
+from leyden.gateway.filters import LIMITS
+
+BYTES: Final = 16
+PLACE: Final = b"leyden hash key!"  # where the compiled filter has room for it
+_FILE: Final = "limits.key"
+
+
+def new() -> bytes:
+    """Return a new key."""
+    return secrets.token_bytes(BYTES)
+
+
+def kept(folder: Path) -> bytes:
+    """Return a folder's key, made at the first call; whoever comes second finds it.
+
+    It stays, so that an Envoy that runs there is known again.
+    """
+    path = folder / _FILE
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not path.exists():
+            _create(path)
+        return path.read_bytes()
+    except OSError as error:
+        raise SetupError(f"{path}: {error.strerror}") from None
+
+
+def with_key(key: bytes) -> bytes:
+    """Return the filter with this key in it."""
+    if len(key) != BYTES:
+        raise SetupError(f"{_FILE}: must have {BYTES} bytes; delete it, for a new one")
+    compiled = files(__package__).joinpath(LIMITS).read_bytes()
+    before, after = compiled.split(PLACE)
+    return before + key + after
+
+
+def _create(path: Path) -> None:
+    draft = path.with_name(f".{_FILE}.{secrets.token_hex(8)}")
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
+        file.write(new())
+        file.flush()
+        os.fsync(file.fileno())
+    with suppress(FileExistsError):
+        path.hardlink_to(draft)
+    draft.unlink()

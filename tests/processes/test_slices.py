@@ -1,0 +1,69 @@
+"""How soon a thread is let in, as the kernel itself shows it."""
+
+import os
+import re
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from leyden.processes import ask_for_short_slices
+
+_SINCE = (6, 12)
+_RELEASE = re.compile(r"(\d+)\.(\d+)")
+
+pytestmark = pytest.mark.skipif(
+    not Path("/proc/self/sched").exists(),
+    reason="this kernel does not show how it schedules (CONFIG_SCHED_DEBUG)",
+)
+
+
+def slice_ns(task: str = "thread-self") -> int:
+    lines = Path(f"/proc/{task}/sched").read_text().splitlines()
+    found = [line for line in lines if line.startswith("se.slice")]
+    return int(found[0].rpartition(":")[2]) if found else 0
+
+
+def kernel() -> tuple[int, ...]:
+    found = _RELEASE.match(os.uname().release)
+    assert found
+    return tuple(map(int, found.groups()))
+
+
+def in_a_thread(work: "threading.Thread") -> None:
+    work.start()
+    work.join()
+
+
+def test_a_thread_has_short_slices_and_what_it_starts_has_usual_ones() -> None:
+    if kernel() < _SINCE:
+        pytest.skip("Linux has slices of threads since 6.12")
+    usual = slice_ns()
+    seen: list[int] = []
+
+    def work() -> None:
+        assert ask_for_short_slices()
+        seen.append(slice_ns())
+        in_a_thread(threading.Thread(target=lambda: seen.append(slice_ns())))
+        script = "print(open('/proc/self/sched').read())"
+        said = subprocess.check_output([sys.executable, "-c", script], text=True)
+        seen.append(int(re.findall(r"se\.slice\s*:\s*(\d+)", said)[0]))
+
+    in_a_thread(threading.Thread(target=work))
+    assert seen == [100_000, usual, usual]
+    assert slice_ns() == usual, "it is the thread's alone"
+
+
+def test_the_niceness_of_a_thread_stays() -> None:
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    found: list[int] = []
+
+    def work() -> None:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), before + 1)
+        ask_for_short_slices()
+        found.append(os.getpriority(os.PRIO_PROCESS, threading.get_native_id()))
+
+    in_a_thread(threading.Thread(target=work))
+    assert found == [before + 1]

@@ -1,0 +1,231 @@
+"""Each rule of money that `verify` checks can fail, and says where.
+
+What no test could make red would prove nothing wherever it is asked for.
+"""
+
+from collections.abc import Callable
+
+import pytest
+
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import InvoiceState
+from leyden.domain.units import Sats
+from leyden.services.operators.verify import verify
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
+from leyden.storage.statements import Statement
+from leyden.values import replace
+from tests.services.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
+
+
+class Books(ShopHarness):
+    """A shop with a coupon, tickets for coins and an HTLC, and a cancelled order."""
+
+    by_chain: Order
+    by_lightning: Order
+    cancelled: Order
+
+    async def found(self) -> "Books":
+        await self.open()
+        await self.give_credit(1_000)
+        self.cancelled = await self.cancel(await self.create())
+        self.by_chain = await self.create(who=LIGHTHOUSE)
+        self.payments.send(self.by_chain.onchain_address, PRICE)
+        self.payments.mine()
+        self.by_lightning = await self.create()
+        self.payments.pay(request_of(self.by_lightning))
+        await self.settle_down()
+        assert await self.status(self.by_chain) is Status.CREATED
+        assert await self.status(self.by_lightning) is Status.CREATED
+        await self.prove()
+        return self
+
+    async def broken(self) -> list[str]:
+        """Verify; orders and outputs by their names here."""
+        found = [str(each) for each in await verify(self.database, self.payments)]
+        for name in ("by_chain", "by_lightning", "cancelled"):
+            order = getattr(self, name)
+            found = [each.replace(order.id, name) for each in found]
+        for at in self.payments.outputs():
+            found = [each.replace(str(at.outpoint), "OUTPUT") for each in found]
+        return found
+
+
+@pytest.fixture
+async def books(db: Database, sealer: Sealer) -> Books:
+    return await Books(database=db, sealer=sealer).found()
+
+
+_ENTRY = (
+    "INSERT INTO entry (key, at, what, source, target, sats, order_id, actor, note) "
+    "VALUES ('forged', 0, 'correction', "
+)
+
+
+@pytest.mark.parametrize(
+    ("order", "forgery", "found"),
+    [
+        (
+            "",
+            "UPDATE balance SET sats = sats + 1 WHERE place = 'credit:harbour'",
+            ["I2: credit:harbour is kept as 1 sat, its entries come to 0"],
+        ),
+        (
+            "",
+            f"{_ENTRY} 'earned', 'corrections', 5, NULL, 'me', '')",
+            ["I3: earned is at -5 sat"],
+        ),
+        (
+            "",
+            "UPDATE chain_output SET state = 'seen'",
+            [f"I4: output OUTPUT is booked as {PRICE} sat"],
+        ),
+        (
+            "by_chain",
+            "DELETE FROM chain_output WHERE order_id = :id",
+            ["I5: output OUTPUT was never seen"],
+        ),
+        (
+            "",
+            "UPDATE chain_output SET sats = sats + 1",
+            [
+                f"I4: output OUTPUT is booked as {PRICE} sat",
+                "I5: output OUTPUT has another sum",
+            ],
+        ),
+        (
+            "by_lightning",
+            "UPDATE channel_order SET credit_used = credit_used - 1 WHERE id = :id",
+            ["I6: order by_lightning: its credit is not in the books"],
+        ),
+        (
+            "by_lightning",
+            "UPDATE channel_order SET charged = 1 WHERE id = :id",
+            ["I6: order by_lightning: its charge is not in the books"],
+        ),
+        (
+            "by_lightning",
+            "UPDATE channel_order SET invoice_state = 'accepted' WHERE id = :id",
+            ["I6: order by_lightning: its HTLC is held and not settled"],
+        ),
+        (
+            "by_chain",
+            f"{_ENTRY} 'corrections', 'held:' || CAST(:id AS TEXT), 7, :id, 'me', '')",
+            [
+                "I2: held:by_chain is kept as 16163 sat, its entries come to 16170",
+                "I6: order by_chain: it is created and holds 16170 sat",
+            ],
+        ),
+        (
+            "cancelled",
+            f"{_ENTRY} 'corrections', 'held:' || CAST(:id AS TEXT), 7, :id, 'me', '')",
+            [
+                "I2: held:cancelled is kept as 0 sat, its entries come to 7",
+                "I6: order cancelled: it has ended and holds 7 sat",
+            ],
+        ),
+        (
+            "",
+            "UPDATE coupon SET claimed_by = 'lighthouse', organization_id = NULL",
+            ["I7: a claimed coupon is not in the books (credit:lighthouse)"],
+        ),
+        (
+            "",
+            "UPDATE coupon SET claimed_by = NULL, claimed_at = NULL",
+            ["I7: coupons gave 1000 sat, the claimed ones are worth 0"],
+        ),
+        (
+            "by_chain",
+            "DELETE FROM order_move WHERE order_id = :id AND after = 'creating'",
+            ["I8: order by_chain is created by no legal way"],
+        ),
+        (
+            "by_chain",
+            "UPDATE channel_order SET status = 'submitted' WHERE id = :id",
+            ["I8: order by_chain is submitted by no legal way"],
+        ),
+        (
+            "by_chain",
+            "UPDATE channel_order SET sealed_ticket = NULL WHERE id = :id",
+            ["I9: order by_chain has half a ticket"],
+        ),
+        (
+            "by_chain",
+            (
+                "UPDATE channel_order SET sealed_ticket = NULL, ticket_ref = NULL "
+                "WHERE id = :id"
+            ),
+            ["I9: order by_chain is created without its ticket"],
+        ),
+        (
+            "cancelled",
+            (
+                "INSERT INTO reserved_coin (txid, vout, order_id, sats) "
+                "VALUES ('ab', 0, :id, 1)"
+            ),
+            ["I9: order cancelled has ended and reserves coins"],
+        ),
+    ],
+)
+async def test_what_is_forged_in_the_database_is_found(
+    books: Books, order: str, forgery: str, found: list[str]
+) -> None:
+    values = {"id": getattr(books, order).id} if order else {}
+    async with books.database.transaction() as tx:
+        await tx.run(Statement(forgery), **values)
+    assert await books.broken() == found
+
+
+def _settles_less(books: Books) -> None:
+    payment_hash = books.by_lightning.payment_hash
+    settled = books.payments.invoices[payment_hash]
+    books.payments.invoices[payment_hash] = replace(settled, sats=Sats(PRICE - 1_001))
+
+
+def _settles_nothing(books: Books) -> None:
+    payment_hash = books.by_lightning.payment_hash
+    invoice = replace(
+        books.payments.invoices[payment_hash], state=InvoiceState.CANCELLED
+    )
+    books.payments.invoices[payment_hash] = invoice
+
+
+def _loses_a_block(books: Books) -> None:
+    books.payments.reorganise(1)
+
+
+def _is_paid_again(books: Books) -> None:
+    books.payments.send(books.by_chain.onchain_address, 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "found"),
+    [
+        (
+            _settles_less,
+            "I5: order by_lightning: 15162 sat came over Lightning, 15163 are booked",
+        ),
+        (
+            _settles_nothing,
+            "I5: order by_lightning: 0 sat came over Lightning, 15163 are booked",
+        ),
+        (_loses_a_block, "I5: output OUTPUT is booked and not there"),
+        (_is_paid_again, "I5: output OUTPUT was never seen"),
+    ],
+)
+async def test_what_the_treasury_knows_otherwise_is_found(
+    books: Books, change: Callable[[Books], None], found: str
+) -> None:
+    change(books)
+    assert await books.broken() == [found]
+
+
+@pytest.mark.parametrize("confirmations", [144, 145])
+async def test_coins_that_nobody_booked_are_found_in_a_day(
+    books: Books, confirmations: int
+) -> None:
+    books.payments.send(books.by_chain.onchain_address, 5)
+    await books.hear()
+    books.payments.mine(confirmations)
+    forgotten = ["I5: output OUTPUT is there and not booked"]
+    assert await books.broken() == forgotten * (confirmations > 144)
