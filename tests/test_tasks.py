@@ -378,7 +378,7 @@ async def test_claims_are_extended_after_an_error_that_nobody_expects(
     await put(db, "slow lamp")
     slow = cast("Database", odd)
     claim_for = timedelta(seconds=0.3)
-    async with Running(slow, light, at_once=1, claim_for=claim_for):
+    async with Running(slow, light, concurrency=1, claim_for=claim_for):
         await begun.wait()
         odd.is_odd = True
         await until(lambda: odd.surprises > 0)
