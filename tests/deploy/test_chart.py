@@ -230,6 +230,7 @@ def clusters_listener(given: Settings) -> Any:
         ("image=registry.example.com/leyden:latest", "image"),
         ("companionImage=", "companionImage"),
         ("nodes.domain=", "domain"),
+        ("nodes.namespace=leyden", "nodes.namespace: must not be the release's own"),
         ("nodes.storageClass=", "storageClass"),
         ("api.replicas=0", "replicas"),
         ("gateway.service.type=ClusterIP", "type"),
