@@ -97,7 +97,7 @@ def test_there_are_sentences_of_every_kind() -> None:
     for text in (
         "Wrong email or password.",  # an error of the dashboard
         "Current password",  # a label
-        "Start the whole platform on this machine, with its own private chain.",
+        "Start the whole platform on this machine, with a private chain.",
         "the request's target is too long",  # an error of the API
         "Recovery codes",  # in a title
         "Wrong wallet password.",  # in a script

@@ -27,7 +27,7 @@ class ChannelWish(
     """The channel to price or order."""
 
     capacity: Annotated[
-        Amount, Meta(description="The size of the channel, in satoshis.")
+        Amount, Meta(description="Capacity of the channel, in satoshis.")
     ]
     self_chan_balance: Annotated[
         Amount, Meta(description="Your starting balance, in satoshis.")

@@ -24,27 +24,30 @@ _CHANGED = frozenset({Did.TRUSTED, Did.REPLACED, Did.REMOVED})
 _home = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The platform's folder; otherwise LEYDEN_HOME, or ./.leyden.",
+    help="Folder of the platform. Default: LEYDEN_HOME, or ./.leyden.",
 )
 _store = click.option(
     "--store",
     type=click.Choice(["all", "browsers", "system"]),
     default="all",
     show_default=True,
-    help="Which stores.",
+    help="Trust stores to change.",
 )
 
 
 @click.command()
 @_home
-@click.option("--from", "url", metavar="URL", help="A platform on another machine.")
+@click.option(
+    "--from", "url", metavar="URL", help=("URL of a platform on another machine.")
+)
 @click.option(
     "--file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Its authority.pem, if you have copied it.",
+    help="The platform's authority.pem, if you have a copy.",
 )
 @click.option(
-    "--fingerprint", help="Its SHA-256 fingerprint, as its operator told you."
+    "--fingerprint",
+    help="SHA-256 fingerprint of the root, from the platform's operator.",
 )
 @_store
 @as_json
@@ -57,12 +60,12 @@ def trust(
     *,
     as_json: bool,
 ) -> None:
-    """Let this machine's browsers and programs trust a platform's certificates.
+    """Make this machine's browsers and programs trust a platform's certificates.
 
-    The platform of this machine, or the one at --from URL. Its root goes into the
-    system's store and those of Chromium and Firefox; one that may vouch for more than
-    the platform's own names is refused. You can run it again; `leyden untrust` undoes
-    it. On macOS and Windows it changes nothing, and prints the commands to run.
+    Adds the root certificate of this machine's platform, or of the one at --from URL,
+    to the trust stores of the system, Chromium and Firefox. Refuses a root that can
+    sign for more than the platform's own names. You can run it again; `leyden untrust`
+    undoes it. On macOS and Windows it changes nothing, and prints the commands to run.
 
     \b
     leyden trust
@@ -102,10 +105,10 @@ def trust(
 def untrust(
     domain: str | None, home: Path | None, store: str, *, as_json: bool
 ) -> None:
-    """Remove what `leyden trust` added, and nothing else.
+    """Remove only what `leyden trust` added.
 
-    DOMAIN is that of the platform's nodes; without it, the platform of this machine is
-    meant, or the only one that was trusted.
+    DOMAIN is the domain of the platform's nodes. Default: this machine's platform, or
+    the only one that you trusted.
 
     \b
     leyden untrust

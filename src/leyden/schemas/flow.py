@@ -22,7 +22,7 @@ TotalFee = Annotated[
 AmountDue = Annotated[
     int, Meta(description="What is left to pay after credit, in satoshis.")
 ]
-Capacity = Annotated[int, Meta(description="The size of the channel, in satoshis.")]
+Capacity = Annotated[int, Meta(description="Capacity of the channel, in satoshis.")]
 StartingBalance = Annotated[
     int, Meta(description="Your starting balance in the channel, in satoshis.")
 ]

@@ -52,7 +52,7 @@ def redeem(session: Session, coupon: str, *, as_json: bool) -> None:
 @as_json
 @with_session
 def balance(session: Session, *, as_json: bool) -> None:
-    """Print your credit, and your balance: credit less the amount owed.
+    """Print your credit and your balance, which is credit minus the amount owed.
 
     \b
     leyden flow balance
@@ -62,8 +62,13 @@ def balance(session: Session, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("-n", "most", type=click.IntRange(1, 10_000_000), help="Only the newest.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print rows for a spreadsheet.")
+@click.option(
+    "-n",
+    "most",
+    type=click.IntRange(1, 10_000_000),
+    help="Number of entries, newest first.",
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @as_json
 @with_session
 def ledger(session: Session, *, most: int | None, as_csv: bool, as_json: bool) -> None:

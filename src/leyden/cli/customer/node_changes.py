@@ -17,10 +17,10 @@ from leyden.errors import SetupError
 @as_json
 @with_session
 def settings(session: Session, node: str, *, as_json: bool, **options: Any) -> None:
-    """Print a node's settings, or change those that are named.
+    """Print a node's settings, or change some of them.
 
-    A change restarts lnd, and so locks its wallet, unless it is to --rest,
-    --grpc or --webhook alone.
+    A change restarts lnd, and you must unlock the wallet afterwards. Changes to --rest,
+    --grpc and --webhook alone need no restart.
 
     \b
     leyden nodes settings pier

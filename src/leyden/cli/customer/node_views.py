@@ -27,9 +27,9 @@ from leyden.schemas.node_access import ConnectAnswer
     type=click.IntRange(1, 1_000),
     default=100,
     show_default=True,
-    help="How many lines.",
+    help="Lines to print.",
 )
-@click.option("-f", "--follow", is_flag=True, help="Follow the log as it grows.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines.")
 @as_json
 @with_session
 def logs(

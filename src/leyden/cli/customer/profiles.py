@@ -83,27 +83,34 @@ def _save(kept: Profiles) -> None:
 def profile() -> None:
     """Manage profiles: platforms' URLs and your API keys.
 
-    A command uses the profile named by --profile or LEYDEN_PROFILE, else
-    LEYDEN_URL and LEYDEN_KEY, else the one set by `leyden profile use`,
-    else the private chain that `leyden up` started.
+    A command uses the first of these that is set: the profile in --profile or
+    LEYDEN_PROFILE; LEYDEN_URL and LEYDEN_KEY; the profile set by `leyden profile use`;
+    the private chain that `leyden up` started.
     """
 
 
 @profile.command()
 @click.argument("name")
-@click.option("--url", required=True, help="As in https://api.example.org.")
+@click.option(
+    "--url", required=True, help=("URL of the API, like https://api.example.org.")
+)
 @click.option(
     "--key-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file that holds the API key; without it, LEYDEN_KEY, or you are asked.",
+    help="File with the API key. Default: LEYDEN_KEY, or a prompt.",
 )
 @click.option(
     "--ca-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The platform's authority, as PEM: nodes must show its certificates.",
+    help=(
+        "The platform's root certificate, as PEM: nodes must present certificates that "
+        "it signed."
+    ),
 )
-@click.option("--connect", default="", help="HOST:PORT of the API, if not as in --url.")
-@click.option("--gateway", default="", help="HOST:PORT at which nodes are reached.")
+@click.option(
+    "--connect", default="", help=("HOST:PORT of the API, if it differs from --url.")
+)
+@click.option("--gateway", default="", help="HOST:PORT of the gateway to nodes.")
 def add(
     name: str,
     url: str,
@@ -112,7 +119,7 @@ def add(
     connect: str,
     gateway: str,
 ) -> None:
-    """Add or change the profile NAME; its key is tested before it is stored.
+    """Add or change the profile NAME, after testing its key.
 
     \b
     leyden profile add work --url https://api.example.org --key-file key

@@ -57,7 +57,7 @@ profile_option = click.option(
     envvar="LEYDEN_PROFILE",
     default="",
     shell_complete=_profile_names,
-    help="The platform to use; see `leyden profile`.",
+    help="Profile to use; see `leyden profile`.",
 )
 
 

@@ -75,7 +75,7 @@ def list_(organization: str, *, as_json: bool) -> None:
 @click.argument("key_id")
 @organization_option
 def revoke(key_id: str, organization: str) -> None:
-    """Revoke an API key; it stops working at once and everywhere.
+    """Revoke an API key; it stops working at once.
 
     \b
     leyden key revoke KEY_ID --organization "Harbour Light"

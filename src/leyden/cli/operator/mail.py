@@ -14,13 +14,13 @@ from leyden.services.platform import Platform
 
 @click.group(cls=Group)
 def mail() -> None:
-    """Try the mail server."""
+    """Test the mail server."""
 
 
 @mail.command()
 @click.argument("address")
 def test(address: str) -> None:
-    """Send a test email to ADDRESS now; exit 1 with the server's reason if it fails.
+    """Send a test email to ADDRESS; exit 1 with the server's reason if it fails.
 
     \b
     leyden mail test ada@example.org

@@ -13,7 +13,10 @@ from leyden.services.platform import Platform
 Result = TypeVar("Result")
 
 organization_option = click.option(
-    "--organization", "organization", required=True, help="Its name, or its id."
+    "--organization",
+    "organization",
+    required=True,
+    help="Name or id of the organization.",
 )
 
 

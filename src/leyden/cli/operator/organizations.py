@@ -64,7 +64,7 @@ def list_(*, as_json: bool) -> None:
 def quota(organization: str, changes: tuple[str, ...], *, as_json: bool) -> None:
     """Print ORGANIZATION's quotas, or change limits for it alone.
 
-    Existing objects above a new limit stay. QUOTA=default resets a limit.
+    A lower limit deletes nothing that exists. QUOTA=default resets a limit.
 
     \b
     leyden org quota "Harbour Light"

@@ -85,7 +85,7 @@ def overview(*, as_json: bool) -> None:
 @click.pass_context
 @as_json
 def fleet(ctx: click.Context, *, as_json: bool) -> None:
-    """Print nodes by status and lnd version, and those needing attention.
+    """Print nodes by status and lnd version, and list nodes that need attention.
 
     \b
     leyden fleet

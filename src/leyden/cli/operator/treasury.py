@@ -23,7 +23,9 @@ from leyden.values import asdict
 @click.option(
     "--unknown",
     is_flag=True,
-    help="List payments for orders that are not known here, after a restore.",
+    help=(
+        "List payments for orders that are missing from the database, after a restore."
+    ),
 )
 @as_json
 def treasury(*, unknown: bool, as_json: bool) -> None:

@@ -25,7 +25,7 @@ _LOOK_EVERY_S = 0.1
 
 
 def down(home: Path | None, *, nodes: bool) -> None:
-    """Stop the platform; its nodes keep running without --nodes."""
+    """Stop the platform; nodes keep running unless you pass --nodes."""
     given = settings_of(home)
     pid = holder(given)
     if pid is None:
@@ -50,7 +50,7 @@ def status(home: Path | None, *, as_json: bool) -> None:
 def logs(
     home: Path | None, lines: int, names: tuple[str, ...], *, follow: bool
 ) -> None:
-    """Print the latest lines of the platform's log, or of the daemons NAMES."""
+    """Print the last lines of the platform's log, or of the daemons NAMES."""
     files = _log_files(settings_of(home))
     wanted = names or ("leyden",)
     for name in wanted:

@@ -93,7 +93,7 @@ def tick(home: Path | None, *, as_json: bool) -> None:
 def scenario(
     name: str, capacity: int, home: Path | None, *, hosted: bool, as_json: bool
 ) -> None:
-    """Play a story with real programs from its beginning to its end."""
+    """Buy a channel from beginning to end, with real programs."""
     place = _place(home)
     say = click.echo if not as_json else functools.partial(click.echo, err=True)
     if name != "first-channel":

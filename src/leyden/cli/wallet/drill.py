@@ -37,13 +37,12 @@ _MAINNET = "mainnet"
 def drill(
     session: Session, node: str, *, password_file: Path | None, as_json: bool
 ) -> None:
-    """Prove that a node's backups open, and belong to it.
+    """Verify that a node's backups decrypt and belong to the node.
 
-    Opens the stored seed and macaroons with the wallet's password. Puts the
-    seed alone into an lnd in this machine's memory, which has no port, no
-    peers and no network, and has it verify the channel backup; no channel
-    is closed. Tries each macaroon at the running node, which signs the date.
-    Do it every three months.
+    Decrypts the stored seed and macaroons with the wallet password. Restores the seed
+    in a temporary lnd in this machine's memory, which has no port, no peers and no
+    network, and verifies the channel backup with it; no channel closes. Tests each
+    macaroon at the running node. Run it every three months.
 
     \b
     leyden wallet drill "harbour light"

@@ -33,12 +33,12 @@ _OPENS_S = 300.0  # a new wallet, on a machine that has much to do
 @click.option(
     "--unattended",
     is_flag=True,
-    help="Do not show the seed: it is kept sealed, and `leyden wallet seed` shows it.",
+    help="Don't show the seed. It is stored encrypted; `leyden wallet seed` shows it.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the admin macaroon here, too, for lncli.",
+    help="Also write the admin macaroon to this file, for lncli.",
 )
 @as_json
 @with_session
@@ -51,10 +51,10 @@ def init(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Create a wallet for a node that has none.
+    """Create a node's wallet.
 
-    Prints the seed once, and asks for three of its words. Seed and admin
-    macaroon are encrypted here under the password; the platform stores the
+    Prints the seed once, and asks for three of its words. Seed and admin macaroon are
+    encrypted on this machine with the password; the platform stores only the
     ciphertext.
 
     \b
@@ -88,9 +88,9 @@ def init(
 def unlock(
     session: Session, node: str, *, password_file: Path | None, as_json: bool
 ) -> None:
-    """Unlock the wallet of a node after a restart.
+    """Unlock a node's wallet after a restart.
 
-    `leyden unlocker` does this automatically when the node asks for it.
+    To unlock nodes automatically, run `leyden unlocker`.
 
     \b
     leyden wallet unlock pier
@@ -126,10 +126,10 @@ def password(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Change a wallet's password, and re-encrypt all backups under it.
+    """Change a wallet's password, and re-encrypt all backups with it.
 
-    lnd changes the password while the wallet is locked, so a running node
-    is restarted.
+    lnd can change the password only while the wallet is locked, so a running node
+    restarts.
 
     \b
     leyden wallet password "harbour light"

@@ -44,12 +44,12 @@ _MEANINGS = (
 password_option = click.option(
     "--password-file",
     type=_FILE,
-    help="A file with the wallet's password; else LEYDEN_WALLET_PASSWORD, or typed.",
+    help="File with the wallet password. Default: LEYDEN_WALLET_PASSWORD, or a prompt.",
 )
 new_password_option = click.option(
     "--new-password-file",
     type=_FILE,
-    help="A file with the new password; else LEYDEN_NEW_PASSWORD, or asked for.",
+    help="File with the new password. Default: LEYDEN_NEW_PASSWORD, or a prompt.",
 )
 
 
@@ -58,7 +58,7 @@ def macaroon_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--macaroon-file",
         type=_FILE,
-        help="A macaroon to call the node with, instead of the vault's `admin`.",
+        help="Macaroon to call the node with. Default: `admin` from the vault.",
     )(command)
 
 
