@@ -195,7 +195,7 @@ def test_on_loopback_without_mainnet_nothing_is_required(tmp_path: Path) -> None
     assert migrated.stderr == ""
     doctor = run("doctor", tmp_path, *WITHOUT_NFT, **TESTNET)
     without = doctor.stdout.partition("without  nodes are kept from each other")[2]
-    assert "the current settings do not require it" in without.splitlines()[1]
+    assert "the current settings don't require it" in without.splitlines()[1]
 
 
 @pytest.mark.long

@@ -100,7 +100,7 @@ def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> No
 
 
 def test_people_get_tables(migrated: Typed) -> None:
-    assert "none yet" in migrated("org", "list").stdout
+    assert "no organizations yet" in migrated("org", "list").stdout
     migrated("org", "create", "Harbour Light")
     assert "Harbour Light" in migrated("org", "list").stdout
 
@@ -112,13 +112,13 @@ def test_people_get_tables(migrated: Typed) -> None:
         (("key", "list", "--organization", "none"), "no organization 'none'"),
         (
             ("key", "create", "--organization", "x", "--name", "y"),
-            "there is no organization 'x'; see `leyden org list`",
+            "no organization 'x'; see `leyden org list`",
         ),
         (
             ("key", "revoke", "x", "--organization", "Pier"),
-            "there is no live key x; see `leyden key list`",
+            "no active key x; see `leyden key list`",
         ),
-        (("account", "show", "--organization", "x"), "there is no organization 'x'"),
+        (("account", "show", "--organization", "x"), "no organization 'x'"),
         (
             ("key", "create", "--organization", "Pier", "--name", "y", "--scope", "a"),
             "scope: must be one or more of: node, flow",
@@ -283,7 +283,7 @@ def test_without_a_seller_its_setting_is_named(migrated: Typed) -> None:
 
 
 def test_coupons_are_listed_with_their_notes(migrated: Typed) -> None:
-    assert "none yet" in migrated("coupon", "list").stdout
+    assert "no coupons yet" in migrated("coupon", "list").stdout
     migrated("coupon", "create", "--amount", "21000", "--note", "spring fair")
     (one,) = told(migrated("coupon", "list", "--json"))["coupons"]
     assert (one["amount"], one["note"]) == (21_000, "spring fair")

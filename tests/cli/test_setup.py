@@ -139,7 +139,7 @@ def test_doctor_says_how_many_nodes_the_open_files_are_enough_for() -> None:
         text=True,
         check=False,
     )
-    line = "1,024 files may be open: enough for about 256 local nodes"
+    line = "open files limit: 1,024, enough for about 256 local nodes"
     assert f"without  {line}" in examined.stdout
 
 
@@ -149,7 +149,7 @@ def test_doctor_says_what_keeps_tor_from_giving_addresses(
     assert "onion" not in typed("doctor").stdout
     socket_path = tmp_path / "control"
     monkeypatch.setenv("LEYDEN_TOR_CONTROL", f"unix:{socket_path}")
-    line = f"without  Tor at unix:{socket_path} gives nodes onion addresses"
+    line = f"without  Tor at unix:{socket_path} can create onion addresses"
     said = typed("doctor").stdout.partition(line)[2]
     assert (
         "tor_control: onion addresses lead to peer ports; set" in said.splitlines()[1]

@@ -1,4 +1,4 @@
-"""The account at the auction is renewed in time, and its owner told when it is low."""
+"""The Pool account is renewed in time, and its owner told when it is low."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta

@@ -240,7 +240,7 @@ def test_without_a_fingerprint_somebody_is_asked(
     with platform(authority.root_pem) as url:
         code, said = asked("--from", url, typed=typed)
     assert authority.fingerprint in said
-    assert "outside of the platform" in said
+    assert "outside of this connection" in said
     assert (code == 0) is kept
     assert bool(list(person.rglob("*.pem"))) is kept
 

@@ -114,7 +114,7 @@ def bench(name: str | None, arguments: tuple[str, ...]) -> None:
             print(f"{each:12}  {sentence}")
         return
     if name not in known:
-        raise SetupError(f"there is no benchmark {name}; `leyden bench` lists them")
+        raise SetupError(f"no benchmark {name}; `leyden bench` lists all benchmarks")
     command = (sys.executable, "-m", f"bench.{name}", *arguments)
     done = subprocess.run(command, cwd=_ROOT, check=False)
     sys.exit(done.returncode)
@@ -133,4 +133,6 @@ def _ours(command: Sequence[str]) -> Sequence[str]:
 
 def _from_a_clone() -> None:
     if not (_ROOT / "tests").is_dir():
-        raise SetupError("this works in a clone of the repository, run as ./leyden")
+        raise SetupError(
+            "this command works only in a clone of the repository: run ./leyden"
+        )

@@ -59,7 +59,9 @@ def up(home: Path | None, machines: int | None, *, api_only: bool) -> None:
     leyden dev cluster up --api-only
     """
     if api_only and machines is not None:
-        raise click.UsageError("--machines: not with --api-only, which has no machines")
+        raise click.UsageError(
+            "--machines: can't be used with --api-only, which starts no machines"
+        )
     places = _places(home)
     with building() as progress:
         asyncio.run(

@@ -32,7 +32,7 @@ def list_(*, as_json: bool) -> None:
     if as_json:
         print_json({"daemons": rows})
     else:
-        print_rows(rows, empty="no programs are known", spare=("path",))
+        print_rows(rows, empty="no programs", spare=("path",))
 
 
 @daemons.command()

@@ -84,10 +84,10 @@ def _stop(error: BaseException) -> NoReturn:
     """Exit with the reason: ctrl-C, or no terminal to prompt on."""
     if isinstance(error.__cause__ or error, KeyboardInterrupt) or sys.stdin.isatty():
         print(file=sys.stderr)
-        _end("stopped; requests already sent go on", exit_codes.STOPPED)
+        _end("stopped; requests already sent continue", exit_codes.STOPPED)
     print(file=sys.stderr)
     _end(
-        "no terminal to ask on: pass the answer as an option, see --help",
+        "can't prompt without a terminal: pass the answer as an option, see --help",
         exit_codes.FAILED,
     )
 

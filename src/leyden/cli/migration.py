@@ -27,7 +27,7 @@ def migrate() -> None:
     """
     given = settings.load(os.environ)
     newest = migration.migrate(given)
-    print(f"the schema is at {newest}")
+    print(f"the database schema is at {newest}")
     if refused := egress.startup_error(given):
         warning = "the next `leyden serve` or `leyden worker` will refuse to start"
         print(f"leyden: warning: {warning}: {refused}", file=sys.stderr)
@@ -53,7 +53,7 @@ def rotate() -> None:
     given = settings.load(os.environ)
     files = [authorities.folder_of(given) / authorities.ROOT_KEY]
     count = key_rotation.rotate(given.database, given.secrets_path, files)
-    print(f"sealed {count} values again; now back up {given.secrets_path}")
+    print(f"re-encrypted {count} values; now back up {given.secrets_path}")
 
 
 @secrets.command()

@@ -1,4 +1,4 @@
-"""Creation of tickets where the account at the auction has room."""
+"""Creation of tickets where the Pool account has room."""
 
 import logging
 
@@ -58,7 +58,7 @@ class Offers:
             raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
         if account.available < outstanding + may_take(quote):
             log.warning(
-                "the account at the auction is too small",
+                "the Pool account is too small",
                 extra={
                     "available": account.available,
                     "outstanding": outstanding,

@@ -44,6 +44,6 @@ def completion(shell: str) -> None:
     """
     kind = get_completion_class(shell)
     if kind is None:
-        raise click.UsageError(f"{shell}: this shell is not known")
+        raise click.UsageError(f"{shell}: not a supported shell")
     root = click.get_current_context().find_root().command
     print(kind(root, {}, "leyden", "_LEYDEN_COMPLETE").source())

@@ -27,7 +27,7 @@ def coupons(session: Session, *, as_json: bool) -> None:
             {"coupon": each.order_id, "amount": each.amount, "claimed": each.claimed}
             for each in found
         ),
-        empty="no coupons; the platform's operator issues them",
+        empty="no coupons; ask the platform's operator for one",
     )
 
 
@@ -45,7 +45,7 @@ def redeem(session: Session, coupon: str, *, as_json: bool) -> None:
     if as_json:
         print_json(done)
     else:
-        print(f"{done.coupon_amount:,} sat; your credit is {done.credit:,} sat now")
+        print(f"{done.coupon_amount:,} sat; your credit is now {done.credit:,} sat")
 
 
 @click.command()
@@ -85,6 +85,6 @@ def ledger(session: Session, *, most: int | None, as_csv: bool, as_json: bool) -
     else:
         print_rows(
             map(statements.row, entries),
-            empty="no money has moved yet",
+            empty="no ledger entries yet",
             spare=("note", "order_id", "id"),
         )

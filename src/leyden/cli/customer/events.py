@@ -170,7 +170,7 @@ def _pages(
         except ApiError as error:
             if error.status not in _PASSES or not follow:
                 raise _explained(error) from None
-            click.echo(f"{error.message}; trying again", err=True)
+            click.echo(f"{error.message}; retrying", err=True)
             time.sleep(error.retry_after_s or pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             continue
@@ -183,8 +183,8 @@ def _pages(
 def _explained(error: ApiError) -> Exception:
     if error.status == 410:  # noqa: PLR2004  Gone
         return Refusal(
-            "the events after that place are kept no more; begin with --all, and "
-            "without --after or the cursor file",
+            "--after: the events after this id were deleted; use --all, without "
+            "--after and the cursor file",
             status=410,
         )
     return error

@@ -140,7 +140,7 @@ def orders(session: Session, *, most: int, as_json: bool) -> None:
             }
             for each in found
         ),
-        empty="no orders yet; price a channel: leyden flow quote 2000000",
+        empty="no orders yet; get a price: leyden flow quote 2000000",
         spare=("due", "created"),
     )
 
@@ -196,7 +196,8 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
         back = found.credit_used + (found.total_fee if found.paid else 0)
         back = min(back, found.total_fee)
         click.confirm(
-            f"Cancel this order, which is {found.status}? {back:,} sat become credit.",
+            f"Cancel this order (status: {found.status})? You get {back:,} sat as "
+            "credit.",
             abort=True,
             err=True,
         )
@@ -204,7 +205,7 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
     if as_json:
         print_json(given_up)
     else:
-        print(f"{given_up.status}; {given_up.credit_refund:,} sat became credit")
+        print(f"{given_up.status}; you got {given_up.credit_refund:,} sat as credit")
 
 
 def _rest(quote: QuoteAnswer) -> str:

@@ -147,7 +147,7 @@ def deleted(session: Session, *, as_json: bool) -> None:
         "nodes",
         map(msgspec.structs.asdict, session.client.nodes.deleted()),
         as_json=as_json,
-        empty="no deleted nodes whose data is kept",
+        empty="no deleted nodes that can be restored",
         spare=("created", "network", "lnd_version"),
     )
 
@@ -171,7 +171,7 @@ def restore(session: Session, node: str, *, name: str | None, as_json: bool) -> 
     )
     if (node_id := next(ids, None)) is None:
         raise exit_codes.Refusal(
-            f"there is no deleted node {node!r}; see `leyden nodes deleted`",
+            f"no deleted node {node!r}; see `leyden nodes deleted`",
             status=_NOT_FOUND,
         )
     restored = session.client.nodes.restore(node_id, name)

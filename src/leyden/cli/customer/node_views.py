@@ -92,7 +92,7 @@ def connect(session: Session, node: str, *, as_json: bool) -> None:
     name = shlex.quote(node)
     host, port = way.hosts_line.split()[0], way.rest_url.rpartition(":")[2]
     print(f"""
-first save the certificate and a macaroon:
+First save the certificate and a macaroon:
   leyden nodes cert {name} --out node.pem
   leyden wallet bake {name} mine --preset read-only --out mine.macaroon
 then:

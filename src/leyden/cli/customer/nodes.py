@@ -74,7 +74,7 @@ def list_(session: Session, *, as_json: bool) -> None:
         spare=("endpoint", "network"),
     )
     if any(each.update_available for each in found):
-        print("* there is a newer lnd: leyden nodes update NODE")
+        print("* update available: leyden nodes update NODE")
 
 
 @nodes.command()

@@ -69,7 +69,7 @@ def find(name: str) -> Profile:
     if name not in kept:
         known = ", ".join(sorted(kept))
         how = f"there are: {known}" if kept else "see `leyden profile add --help`"
-        raise SetupError(f"there is no profile {name!r}; {how}")
+        raise SetupError(f"no profile {name!r}; {how}")
     return kept[name]
 
 
@@ -134,7 +134,7 @@ def add(
             told = client.key()
     except ApiError as error:
         refused = error.status == _UNAUTHORIZED
-        said = f"{url} refused this key" if refused else error.message
+        said = f"{url} rejected this key" if refused else error.message
         raise exit_codes.Refusal(f"{name}: {said}", status=error.status) from None
     except (ValueError, OSError) as error:
         raise SetupError(f"{name}: {error}") from None
@@ -163,7 +163,7 @@ def use(name: str) -> None:
     """
     find(name)
     _save(Profiles(current=name, profiles=load().profiles))
-    print(f"{name} is the default profile now")
+    print(f"{name} is now the default profile")
 
 
 @profile.command("list")
@@ -187,7 +187,7 @@ def list_(*, as_json: bool) -> None:
     if as_json:
         print_json({"profiles": rows})
     else:
-        print_rows(rows, empty="none yet; see: leyden profile add --help")
+        print_rows(rows, empty="no profiles yet; see: leyden profile add --help")
 
 
 @profile.command()
@@ -203,4 +203,4 @@ def remove(name: str) -> None:
     left = {each: one for each, one in kept.profiles.items() if each != name}
     current = kept.current if kept.current in left else ""
     _save(Profiles(current=current, profiles=left))
-    print(f"{name} is removed; its key is valid until you revoke it")
+    print(f"{name} is removed; its key stays valid until you revoke it")

@@ -133,7 +133,7 @@ def stop_sending(endpoint_id: str) -> None:
         )
 
     _with_dispatcher(delete)
-    click.echo(f"{endpoint_id} gets no more alarms")
+    click.echo(f"{endpoint_id} deleted; it gets no more alarms")
 
 
 def _with_dispatcher(step: Callable[[Dispatcher], Awaitable[Result]]) -> Result:

@@ -49,8 +49,8 @@ def rotate(*, yes: bool, as_json: bool) -> None:
     with only_one(given) if alone else nullcontext():
         if not yes:
             click.confirm(
-                "Clients that saved the root alone need the new one before their node "
-                "starts again (GET .../cert). Replace the authority?",
+                "Clients that trust the old root need the new one before their node's "
+                "next start (GET .../cert). Replace the authority?",
                 abort=True,
                 err=True,
             )

@@ -71,8 +71,8 @@ def init(recovery_key: Path, recipient: tuple[str, ...], *, as_json: bool) -> No
     )
     print_one({"store": made.store, "recovery_key": str(recovery_key)}, as_json=as_json)
     print(
-        f"leyden: move {recovery_key} away from this machine and from the store now: "
-        "without it no backup opens, and with it all of them do",
+        f"leyden: now move {recovery_key} to another place, away from this machine "
+        "and the store: it opens all backups, and without it you can restore none",
         file=sys.stderr,
     )
 
@@ -136,7 +136,7 @@ def list_(*, as_json: bool) -> None:
         "backups",
         on_platform(found),
         as_json=as_json,
-        empty="none yet; see: leyden backup run --help",
+        empty="no backups yet; see: leyden backup run --help",
     )
 
 
@@ -174,7 +174,7 @@ def drill(key_file: Path | None, *, as_json: bool) -> None:
     """
     key, programs = _key(key_file), _programs()
     found = on_platform(lambda platform: drilling.drill(platform, programs, key=key))
-    _print_proof(asdict(found), good="this backup restores", as_json=as_json)
+    _print_proof(asdict(found), good="this backup can be restored", as_json=as_json)
 
 
 @backup.command()
@@ -209,7 +209,7 @@ def restore(
     """
     given = settings.load(os.environ)
     if key_file is None and not destroyed:
-        raise click.UsageError("--key: name the recovery key, or use `--help`")
+        raise click.UsageError("--key: name the file of the recovery key")
     if key_file is not None:
         key = recovery.read(key_file)
         restore_place.refuse_occupied(given)  # before anything is built
@@ -255,13 +255,15 @@ def _print_restored(found: Restored, home: str, *, as_json: bool) -> None:
     shown = {"home": home, "backup": found.backup[:8], "made": found.made}
     shown["until"] = found.until
     print_one({**shown, "sessions_ended": found.sessions_ended}, as_json=False)
-    print(f"\nWhat happened after {found.until} is not known here. Look at:")
+    print(f"\nThe restored data ends at {found.until}. Check what happened afterwards:")
     for what, lines in found.review.items():
         print(f"  {len(lines):6,}  {what}")
-    print(f"They are listed in {home}/{restored.FILE}")
+    print(f"{home}/{restored.FILE} lists them")
     print(
-        "\nThis home may start now: leyden serve"
+        "\nYou can start this home now: leyden serve"
         if found.confirmed
-        else "\nThis home stays stopped. Once the old machine cannot run any more:\n"
-        "  leyden backup restore --old-machine-is-destroyed"
+        else (
+            "\nThis home can't start yet. Once the old machine can't run any more:\n  "
+            "leyden backup restore --old-machine-is-destroyed"
+        )
     )

@@ -114,6 +114,6 @@ def list_(most: int, *, as_json: bool) -> None:
             for each in on_platform(look)
         ),
         as_json=as_json,
-        empty="none yet; see: leyden coupon create --help",
+        empty="no coupons yet; see: leyden coupon create --help",
         spare=("claimed_by", "organization_id", "created", "expires", "claimed"),
     )

@@ -99,25 +99,25 @@ def accept(node_id: str, *, yes: bool) -> None:
     """
     if not yes:
         click.confirm(
-            "Was it made after the node's lnd had ended, and has none run since?",
+            "Did you make the copy after lnd had stopped, and has lnd not run since?",
             abort=True,
             err=True,
         )
     actor = operator()
     on_running(lambda platform: adoption.accept(platform, node_id, actor=actor))
-    print(f"node {node_id} may start with the folder that is here")
+    print(f"node {node_id} can start with the folder in this home")
 
 
 def _question(given: Settings, found: HomeComparison) -> str:
     last = f", last on {found.known.host}" if found.known else ""
     if given.runtime == "kubernetes":
         return (
-            f"This platform takes over {found.nodes} nodes, which go on running in the "
+            f"This platform takes over {found.nodes} nodes, which keep running in the "
             f"cluster. Has the platform that managed them stopped{last}?"
         )
     return (
-        f"This home takes over {found.nodes} nodes. Have their lnds stopped in the "
-        f"home that they come from{last}?"
+        f"This home takes over {found.nodes} nodes. Has lnd stopped for all of them in "
+        f"the old home{last}?"
     )
 
 

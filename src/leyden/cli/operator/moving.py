@@ -14,11 +14,11 @@ from leyden.services.platform import Platform
 
 _LOOK_EVERY_S = 0.2
 _NOW = {
-    Step.STOPPING: "stopping its lnd in {origin}",
-    Step.COPYING: "copying it to {target}",
-    Step.SWITCHING: "handing it over to {target}",
-    Step.RETURNING: "returning it to {origin}",
-    Step.CLEANING: "deleting what is left",
+    Step.STOPPING: "stopping lnd in {origin}",
+    Step.COPYING: "copying the node to {target}",
+    Step.SWITCHING: "switching the node to {target}",
+    Step.RETURNING: "returning the node to {origin}",
+    Step.CLEANING: "deleting the old copy",
     Step.DONE: "done",
 }
 
@@ -54,7 +54,7 @@ def move(node_id: str, to: str, *, detach: bool) -> None:
         print(f"node {node_id} stays in {found.origin}: {found.why}", file=sys.stderr)
         sys.exit(1)
     if found.step is Step.DONE:
-        print(f"node {node_id} is in {found.target}, {found.size:,} bytes copied")
+        print(f"node {node_id} runs in {found.target}, {found.size:,} bytes copied")
     else:
         print(f"node {node_id} is being moved to {found.target}")
 

@@ -52,7 +52,7 @@ def list_(*, as_json: bool) -> None:
         "organizations",
         map(_shown, found),
         as_json=as_json,
-        empty='none yet; make one: leyden org create "My team"',
+        empty='no organizations yet; create one: leyden org create "My team"',
         spare=("created",),
     )
 

@@ -65,10 +65,10 @@ def overview(*, as_json: bool) -> None:
         for heading, counted in (
             ("nodes", seen.nodes),
             ("orders", seen.orders),
-            ("books, in sat", seen.balances),
+            ("ledger, in sat", seen.balances),
         ):
             _counted(heading, counted)
-        print("\nchannels are sold from")
+        print("\nchannel sources")
         print(", ".join(seen.sources) or "nowhere")
         if backups:
             print("\nbackups")

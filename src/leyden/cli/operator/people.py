@@ -94,7 +94,7 @@ def list_(*, as_json: bool) -> None:
             for each in people
         ),
         as_json=as_json,
-        empty="none yet; see: leyden user create --help",
+        empty="no users yet; see: leyden user create --help",
         spare=("created",),
     )
 

@@ -1,4 +1,4 @@
-"""`leyden pool`: the operator's account at the auction."""
+"""`leyden pool`: the operator's Pool account."""
 
 import asyncio
 import os
@@ -178,7 +178,8 @@ def _on_account(
         given = wiring.running_settings(settings.load(os.environ))
         if not given.pool_host:
             raise SetupError(
-                "pool_host: not set, so there is no account; see docs/channels.md"
+                "pool_host: not set, so this platform has no Pool account; see "
+                "docs/channels.md"
             )
         account = account_of(given)
         try:

@@ -55,8 +55,8 @@ def logs(
     wanted = names or ("leyden",)
     for name in wanted:
         if name not in files:
-            known = ", ".join(sorted(files)) or "none yet; see `leyden up`"
-            raise SetupError(f"there is no log of {name}; there are: {known}")
+            known = ", ".join(sorted(files)) or "no logs yet; see `leyden up`"
+            raise SetupError(f"no log of {name}; logs: {known}")
     if follow:
         paths = [str(files[name]) for name in wanted]
         os.execvp("tail", ["tail", "-n", str(lines), "-F", *paths])  # noqa: S606, S607

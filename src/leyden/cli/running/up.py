@@ -31,8 +31,8 @@ def up(home: Path | None, *, detach: bool) -> None:
     given = settings_of(home)
     if given.runtime != "local":
         raise SetupError(
-            f'runtime: `leyden up` runs nodes on this machine, not "{given.runtime}"; '
-            "start `leyden serve` with it"
+            "runtime: `leyden up` runs nodes on this machine only; for runtime "
+            f'"{given.runtime}", use `leyden serve`'
         )
     if detach:
         _detached(given)
@@ -81,8 +81,8 @@ def _detached(given: Settings) -> None:
     """
     if (pid := holder(given)) is not None:
         raise SetupError(
-            f"{given.home_path} is in use by process {pid}; it may be up already: "
-            "see `leyden status`"
+            f"{given.home_path} is in use by process {pid}; the platform may already "
+            "be up: see `leyden status`"
         )
     said = _folder(given, "logs") / "up.log"
     ready = given.home_path / _READY

@@ -135,7 +135,9 @@ def _one(
     connect: str,
 ) -> Node:
     if api is None or ca_file is None:
-        raise SetupError("name the node with --api and --ca-file, or all with --config")
+        raise SetupError(
+            "name one node with --api and --ca-file, or several nodes with --config"
+        )
     return Node(
         api=api.lower(),
         secret=_kept(secret_file, SECRET_VARIABLE, "webhook secret"),
@@ -151,7 +153,7 @@ def _kept(file: Path | None, variable: str, what: str) -> Kept:
     if given := from_environment(variable):
         return Kept(given=given)
     if not sys.stdin.isatty():
-        raise SetupError(f"the {what} is missing: give a file, or set {variable}")
+        raise SetupError(f"the {what} is missing: name a file, or set {variable}")
     return Kept(given=click.prompt(what.capitalize(), hide_input=True))
 
 

@@ -67,7 +67,7 @@ class Unlocker:
         work = self.begin(node)
         done, _ = await asyncio.wait([work], timeout=self._answer_within_s)
         if not done:
-            return 202, "being unlocked"
+            return 202, "unlocking"
         return (500, "not unlocked") if work.exception() else (200, work.result())
 
     def begin(self, node: Node) -> asyncio.Task[str]:

@@ -150,7 +150,7 @@ def keep(
     if as_json:
         print_json({"node_id": found.node_id, "kept": name or "seed"})
     else:
-        print("stored, encrypted under the wallet's password")
+        print("stored, encrypted with the wallet password")
 
 
 @click.command()

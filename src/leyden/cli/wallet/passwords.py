@@ -146,8 +146,9 @@ def password(
             session.client.backups.reseal(found.node_id, anew)
     except LeydenError as error:
         raise SetupError(
-            f"the wallet has the new password, backups the old one: {error.message}. "
-            f"To put them under the new one: leyden wallet reseal {found.node_name!r}"
+            "the wallet has the new password, but the backups still have the old one: "
+            f"{error.message}. To re-encrypt them: leyden wallet reseal "
+            f"{found.node_name!r}"
         ) from None
     until_running(session, found)
     shown = {
@@ -195,7 +196,7 @@ def _locked(session: Session, node: NodeItem, *, yes: bool) -> None:
         )
     if not yes:
         click.confirm(
-            "The node must be restarted for this. Restart it?",
+            "To change the password, the node must restart. Restart now?",
             abort=True,
             err=True,
         )

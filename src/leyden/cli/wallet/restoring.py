@@ -146,8 +146,8 @@ def restore(
         _restore_channels(session, found, macaroon, backup, within_s=within_s)
     elif not wait:
         click.echo(
-            "lnd looks for its coins in the chain now, which may take hours; see "
-            f"leyden nodes logs {found.node_name!r} -f",
+            "lnd is searching the chain for the wallet's coins, which may take "
+            f"hours; see leyden nodes logs {found.node_name!r} -f",
             err=True,
         )
 
@@ -162,21 +162,22 @@ def _restore_channels(
             number = wallets.restore_channels(lnd, backup)
     except (TimeoutError, LeydenError):
         click.echo(
-            "The wallet is restored, its channels are not recovered yet. Once the "
-            "node runs, repeat this command with their backup.",
+            "The wallet is restored, but its channels are not recovered yet. Once the "
+            "node runs, run this command again with the channel backup.",
             err=True,
         )
         raise
     what = "channel is" if number == 1 else "channels are"
-    click.echo(f"{number} {what} being closed by the peers", err=True)
+    click.echo(f"{number} {what} closing", err=True)
 
 
 def _check_stopped(origin: NodeItem, found: NodeItem) -> None:
     """Raise Conflict if another node with the same seed is not stopped."""
     if origin.node_id != found.node_id and origin.status != "stopped":
         raise Conflict(
-            f"{origin.node_name!r} is {origin.status}: two nodes with one seed lose "
-            f"money; leyden nodes stop {origin.node_name!r}, and never start it again"
+            f"{origin.node_name!r} is {origin.status}: two nodes with the same seed "
+            f"lose money; stop it with `leyden nodes stop {origin.node_name!r}`, and "
+            "never start it again"
         )
 
 
@@ -195,7 +196,7 @@ def _channels(
 ) -> bytes:
     if channels is not None:
         if not (content := channels.read_bytes()):
-            raise SetupError(f"{channels}: is empty")
+            raise SetupError(f"{channels}: must not be empty")
         return content
     if origin is None:
         return b""

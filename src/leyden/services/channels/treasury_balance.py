@@ -1,4 +1,4 @@
-"""The treasury balance, and the account at the auction."""
+"""The treasury balance, and the Pool account."""
 
 import asyncio
 from collections.abc import Awaitable

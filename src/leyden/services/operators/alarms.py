@@ -186,8 +186,8 @@ async def _auction(shop: Shop) -> list[Alarm]:
     # It is renewed by itself a little before: an alarm says that this fails.
     if standing.blocks_left < rules.renew_before_blocks - BLOCKS_PER_DAY:
         what = (
-            f"the account at the auction ends in {standing.blocks_left} blocks and "
-            "was not renewed: `leyden pool renew`"
+            f"the Pool account expires in {standing.blocks_left} blocks and was not "
+            "renewed: `leyden pool renew`"
         )
         found.append(Alarm(Kind.POOL_EXPIRING, what))
     return found
