@@ -84,7 +84,7 @@ async def restores(
 async def comes_back_later(window: Window, town: Town, node: Owned) -> None:
     """Find the way to bring channels home once there is a wallet, too."""
     await turn_to(window, town, node, "restore")
-    await window.see("This node has a wallet already")
+    await window.see("This node already has a wallet")
     await window.press("Recover channels")
     await window.type(late_text="bm8gYmFja3Vw", opens=OTHER)
     await window.press("Recover channels")
