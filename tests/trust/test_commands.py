@@ -57,7 +57,7 @@ def test_every_store_is_found_and_left_as_it_was(
 
     done = machine.leyden("trust")
     assert done.returncode == 0, done.stderr
-    assert "nodes.localhost, localhost, 127.0.0.1 and nothing else" in done.stdout
+    assert "nodes.localhost, localhost, 127.0.0.1 only" in done.stdout
     assert "Restart open browsers" in done.stdout
     assert f"leyden untrust {NAME.removeprefix('Leyden ')}" in done.stdout
     for each in databases:

@@ -39,8 +39,8 @@ async def set_up(
     given = platform.settings
     if places.is_ready(given):
         raise SetupError(
-            f"backups of {given.home_path} are set up already: {places.folder(given)} "
-            "has the store's password; move it away to begin with another store"
+            f"backups of {given.home_path} are already set up: {places.folder(given)} "
+            "has the store's password; move it away to start with another store"
         )
     places.store(given, programs, password="-")  # noqa: S106  are the settings right?
     identity = ""
@@ -73,6 +73,6 @@ def _reserve(path: Path) -> None:
     try:
         os.close(os.open(path, _NEW, 0o600))
     except FileExistsError:
-        raise SetupError(f"{path} exists; choose another place") from None
+        raise SetupError(f"{path} already exists; choose another file") from None
     except OSError as error:
         raise SetupError(f"{path}: {error.strerror}") from None

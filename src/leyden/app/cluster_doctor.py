@@ -11,23 +11,25 @@ from leyden.runtimes.kubernetes.api import Api
 from leyden.settings import Settings
 
 _HIDDEN: Final = (
-    "whitelists would be about machines: set externalTrafficPolicy: Local on the "
-    "service of gateways: %s"
+    "whitelists would see machines' addresses, not callers': set "
+    "externalTrafficPolicy: Local on the gateways' service: %s"
 )
 
 
 async def examine(given: Settings) -> AsyncIterator[Result]:
     """Check the cluster, and try from a pod what nodes reach."""
-    what = "the cluster can run nodes, and we may do what that takes"
+    what = "the cluster can run nodes, and we have the permissions for it"
     try:
         if given.runtime == "local":
-            raise SetupError('runtime: nodes run here; set runtime = "kubernetes"')
+            raise SetupError(
+                'runtime: nodes run on this machine; set runtime = "kubernetes"'
+            )
         clusters.check(given)
         async with pods.connected(given) as api:
             yield Result(what=what, to_do="")
             if namespace := callers.own_namespace():
                 to_do = await _gateways(api, namespace)
-                yield Result(what="gateways see who calls them", to_do=to_do)
+                yield Result(what="gateways see their callers' addresses", to_do=to_do)
             what = "a pod in the nodes' namespace runs"
             async for tried, to_do in egress_trial.examine(given, api):
                 yield Result(what=tried, to_do=to_do)

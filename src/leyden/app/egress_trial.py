@@ -23,7 +23,7 @@ _NOT_HELD: Final = (
 async def examine(given: Settings, api: Api) -> AsyncIterator[tuple[str, str]]:
     """Yield what was tried, and what to do about it; "" if it is as it should be."""
     if not given.companion_image:
-        raise SetupError("companion_image: must be set, its program is what tries")
+        raise SetupError("companion_image: must be set: its program runs the test")
     companions = _address(given.companion_url, _HTTPS)
     closed = {
         "the API server": _address(api.server, _HTTPS),
@@ -40,12 +40,14 @@ async def examine(given: Settings, api: Api) -> AsyncIterator[tuple[str, str]]:
         f"companions reach the platform, at {companions}",
         ""
         if found[companions]
-        else "nobody answers them there: is an API server running, and companion_url "
-        "the address of its companion_port?",
+        else (
+            "nothing responds there: check that an API server is running, and that "
+            "companion_url is the address of its companion_port"
+        ),
     )
     for what, where in closed.items():
         yield (
-            f"nodes do not reach {what}, at {where}",
+            f"nodes can't reach {what}, at {where}",
             _NOT_HELD if found[where] else "",
         )
 

@@ -169,7 +169,8 @@ async def _found(given: Settings, fleet: Fleet, watching: Watching) -> None:
             await origins.warn(fleet, gateways.origins(given))
         except (Away, Stale) as error:
             log.warning(
-                "owners are not told of updates yet", extra={"why": error.message}
+                "could not notify owners about updates yet",
+                extra={"why": error.message},
             )
             await asyncio.sleep(_AGAIN_S)
         else:

@@ -46,7 +46,8 @@ def enforce(given: Settings, placement: Placement, grounds: Grounds) -> Placemen
         if given.nodes_fence == "required":
             raise SetupError(egress.startup_error(given, why))
         log.warning(
-            "no egress policy holds nodes: they reach what we reach", extra={"why": why}
+            "no egress policy: nodes can reach everything that this machine can",
+            extra={"why": why},
         )
         return placement
     with _one_at_a_time():
@@ -54,7 +55,7 @@ def enforce(given: Settings, placement: Placement, grounds: Grounds) -> Placemen
         placement = _block(given, placement, known)
         nftables.apply(policy_of(given, placement, grounds), known)
     _keep(given.home_path, placement)
-    log.info("an egress policy holds nodes", extra={"users": block_of(placement)})
+    log.info("egress policy of nodes is active", extra={"users": block_of(placement)})
     return placement
 
 
@@ -112,7 +113,7 @@ def repair(
         if missing or wanted != applied:
             nftables.apply(wanted)
         if missing:
-            log.warning("the egress policy of nodes was gone; it is in place again")
+            log.warning("the egress policy of nodes was missing; restored it")
     except SetupError as error:
         log.error(  # noqa: TRY400
             "the egress policy of nodes may not be in place",
@@ -124,7 +125,7 @@ def repair(
 
 def _hindrance(given: Settings, placement: Placement) -> str:
     if placement.first_uid is None:
-        return egress.unavailable_because(given) or "nodes have no users of their own"
+        return egress.unavailable_because(given) or "nodes don't run as their own users"
     if given.nodes_fence == "off":
         return egress.unavailable_because(given)
     return nftables.unavailable_reason()
@@ -150,8 +151,8 @@ def _block(
         if not any(low <= last and begin <= high for begin, last in taken):
             return chosen
     raise SetupError(
-        f"all {_MOST_BLOCKS} blocks of users are other installations'; "
-        "set nodes_first_uid to one that is free"
+        f"other installations use all {_MOST_BLOCKS} blocks of users; set "
+        "nodes_first_uid to a free one"
     )
 
 

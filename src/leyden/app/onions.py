@@ -43,13 +43,11 @@ def target(given: Settings) -> str:
         return ""
     if given.runtime != "local":
         raise SetupError(
-            "tor_control: is for runtime = local; nodes in a cluster have no onion "
+            "tor_control: needs runtime = local; nodes in a cluster have no onion "
             "addresses"
         )
     if not peer_addresses.ports(given):
-        raise SetupError(
-            "tor_control: onion addresses lead to peer ports; set peer_ports too"
-        )
+        raise SetupError("tor_control: needs peer_ports, which onion addresses lead to")
     if not given.tor_target and not given.gateway_here:
         raise SetupError(
             "tor_target: must be set, since gateway_here is false: the address of a "
@@ -58,7 +56,7 @@ def target(given: Settings) -> str:
     if not given.tor_target and given.gateway_balancers:
         raise SetupError(
             "tor_target: must be set, since gateway_balancers is: Tor sends no PROXY "
-            "preamble, so it has to go by a balancer"
+            "header, so it must connect through a load balancer"
         )
     name = "tor_target" if given.tor_target else "gateway_host"
     try:

@@ -37,7 +37,7 @@ def placement_of(given: Settings, root: Path) -> Placement:
             first_uid = _FIRST_UID_OF_ROOT
         else:
             log.warning(
-                "nodes share our user: others may not pass through the home folder",
+                "nodes share our user: other users can't pass through the home folder",
                 extra={"home": str(given.home_path)},
             )
     return Placement(
@@ -63,7 +63,7 @@ def shares(given: Settings) -> Iterator[tuple[Type, Share]]:
 def cgroups_of(given: Settings) -> Cgroups | None:
     """Return what holds nodes to their shares, if anything can."""
     if given.nodes_cgroups == "off":
-        log.warning("nodes are not held to their shares: nodes_cgroups is off")
+        log.warning("nodes run without resource limits: nodes_cgroups is off")
         return None
     found = Cgroups(given.home_path)
     try:
@@ -71,7 +71,7 @@ def cgroups_of(given: Settings) -> Cgroups | None:
     except SetupError as error:
         if given.nodes_cgroups == "required":
             raise SetupError(f"nodes_cgroups: {error.message}") from None
-        log.warning("nodes are not held to their shares", extra={"why": error.message})
+        log.warning("nodes run without resource limits", extra={"why": error.message})
         return None
     return found
 

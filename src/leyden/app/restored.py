@@ -59,7 +59,7 @@ def refuse_unconfirmed(given: Settings) -> None:
     found = find(given.home_path)
     if found is not None and not found.confirmed:
         raise SetupError(
-            f"{given.home_path} was restored from a backup of {found.host}, and stays "
-            "stopped until you say that the old machine cannot run any more: `leyden "
+            f"{given.home_path} was restored from a backup of {found.host}, and can't "
+            "start until you confirm that the old machine can't run any more: `leyden "
             "backup restore --old-machine-is-destroyed`"
         )

@@ -102,12 +102,16 @@ def shop_of(platform: Platform) -> Shop | None:
 def sources_of(given: Settings) -> tuple[Source, ...]:
     """Return the sources of channels that the settings list."""
     if not given.market:
-        raise SetupError("market: treasury_host is set, so say where channels are from")
+        raise SetupError(
+            "market: must be set, since treasury_host is: the sources of channels"
+        )
     listed = sources.parse(given.market, has_seller=bool(given.seller_host))
     if given.mainnet_backend and Source.SIMULATED in listed:
-        raise SetupError("market: simulated tickets are not sold beside mainnet nodes")
+        raise SetupError(
+            "market: must not be simulated on a platform with mainnet nodes"
+        )
     if given.lsps1 and given.seller_host and Source.OWN not in listed:
-        raise SetupError("market: list own too; lsps1 sells channels from it")
+        raise SetupError("market: must include own, since lsps1 is set")
     return listed
 
 
@@ -150,11 +154,13 @@ def seller_access(given: Settings) -> Access | None:
         raise SetupError("seller_host: must be HOST:PORT")
     for name in ("seller_certificate", "seller_macaroon"):
         if not getattr(given, name):
-            raise SetupError(f"{name}: seller_host is set, so say where the file is")
+            raise SetupError(
+                f"{name}: must be set, since seller_host is: the path of the file"
+            )
     if given.seller_host == given.treasury_host:
         raise SetupError(
-            "seller_host: is the treasury; the seller spends, so it must be an lnd of "
-            "its own"
+            "seller_host: is the treasury; the seller spends money, so it needs its "
+            "own lnd"
         )
     return Access(
         host=host,

@@ -35,7 +35,7 @@ async def synced(platform: Platform) -> str:
         told = await _ask(network, ground.backend, "getblockchaininfo")
         blocks, headers = int(told["blocks"]), int(told.get("headers") or 0)
         if headers - blocks > _BEHIND or told.get("initialblockdownload"):
-            return f"{network}: the backend is at block {blocks} of {headers}; wait"
+            return f"{network}: wait: the backend is at block {blocks} of {headers}"
     return ""
 
 
@@ -43,7 +43,7 @@ async def fees(platform: Platform) -> str:
     """Ask mainnet's source of fees for an estimate."""
     given = platform.settings
     if not given.mainnet_backend:
-        return "set mainnet_backend first, see above"
+        return "first set mainnet_backend, see above"
     backend = local_nodes.grounds(given)[Network.MAINNET].backend
     if isinstance(backend, Neutrino):
         return await _fee_url(given.mainnet_fee_url)
@@ -51,14 +51,14 @@ async def fees(platform: Platform) -> str:
         await _ask(Network.MAINNET, backend, "estimatefee", _TARGET)
         return ""
     told = await _ask(Network.MAINNET, backend, "estimatesmartfee", _TARGET)
-    return "" if told.get("feerate") else "the backend has no estimate yet; wait"
+    return "" if told.get("feerate") else "wait: the backend has no fee estimate yet"
 
 
 async def rehearsal(platform: Platform) -> str:
     """Check that nodes can also run where coins are worth nothing."""
     if platform.settings.testnet_chain in _REHEARSALS:
         return ""
-    return 'set testnet_chain to "signet" or "testnet4", and play a purchase there'
+    return 'set testnet_chain to "signet" or "testnet4", and rehearse a purchase there'
 
 
 async def _fee_url(url: str) -> str:

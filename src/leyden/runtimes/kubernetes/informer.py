@@ -76,7 +76,7 @@ class Informer(Generic[T]):
                     self._version = ""
                 else:
                     log.warning(
-                        "changes of a cluster are not heard",
+                        "can't watch the cluster",
                         extra={"path": self._path, "why": str(error)},
                     )
                     # A server that was started anew may not know the version yet, and
