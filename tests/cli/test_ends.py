@@ -71,8 +71,10 @@ def test_a_reader_that_has_seen_enough_is_no_error_to_tell_of(
     [
         (
             ("flow", "cancel", "ORDER"),
-            "leyden: can't prompt without a terminal: pass the answer as an option, "
-            "see --help",
+            (
+                "leyden: can't prompt without a terminal: "
+                "pass the answer as an option, see --help"
+            ),
         ),
         (
             ("profile", "add", "pier", "--url", "http://127.0.0.1:1"),

@@ -70,7 +70,7 @@ def refused(typed: Typed, *words: str, to: str = "kubernetes") -> str:
 def test_what_cannot_be_moved_is_told(
     both: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert f"there is no node {NODE}" in refused(both)
+    assert f"no node {NODE}" in refused(both)
     add(a_node())
     assert "is in local already" in refused(both, to="local")
     monkeypatch.setenv("LEYDEN_RUNTIME", "local")

@@ -75,7 +75,7 @@ def test_what_a_killed_platform_left_does_not_pass_for_one_that_is_up(
             check=False,
         )
     assert began.returncode == 1
-    assert "is taken by another program" in began.stdout
+    assert "is in use" in began.stdout
 
 
 def test_rotating_the_keys(typed: Typed) -> None:
@@ -151,9 +151,7 @@ def test_doctor_says_what_keeps_tor_from_giving_addresses(
     monkeypatch.setenv("LEYDEN_TOR_CONTROL", f"unix:{socket_path}")
     line = f"without  Tor at unix:{socket_path} can create onion addresses"
     said = typed("doctor").stdout.partition(line)[2]
-    assert (
-        "tor_control: onion addresses lead to peer ports; set" in said.splitlines()[1]
-    )
+    assert "tor_control: needs peer_ports" in said.splitlines()[1]
     monkeypatch.setenv("LEYDEN_PEER_PORTS", "21000-21999")
     said = typed("doctor").stdout.partition(line)[2]
     assert "nothing listens there: start Tor, or correct" in said.splitlines()[1]
@@ -168,7 +166,7 @@ def test_doctor_looks_at_what_up_runs_with(
     ports = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
     access.save(home, access_for(home, "simnet", ports))
     said = typed("doctor").stdout
-    assert "set peer_ports too" not in said  # `up` sets them, on its private chain
+    assert "needs peer_ports" not in said  # `up` sets them, on its private chain
     assert "nothing listens there: start Tor" in said
 
 
@@ -176,7 +174,9 @@ def test_doctor_tries_no_cluster_where_nodes_run_here(typed: Typed) -> None:
     examined = typed("doctor", "--cluster")
     assert examined.exit_code == 1
     assert "TO DO  the cluster can run nodes, and we may do what" in examined.stdout
-    assert 'runtime: nodes run here; set runtime = "kubernetes"' in examined.stdout
+    assert (
+        'runtime: nodes run on this machine; set runtime = "kubernetes"'
+    ) in examined.stdout
 
 
 def test_doctor_looks_for_uv_where_leyden_itself_puts_it(

@@ -44,7 +44,7 @@ class Nodes:
         for node in self.list_():
             if name_or_id in {node.node_id, node.node_name}:
                 return node
-        raise ApiError("there is no node of this name or id", status=404)
+        raise ApiError("no node with this name or id", status=404)
 
     def get(self, node_id: str) -> NodeAnswer:
         """Return a node with its settings."""

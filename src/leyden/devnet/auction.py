@@ -142,8 +142,8 @@ class Auction:
                     await actions.mine(self._home, stock.DEEP_ENOUGH)
                 await stock.ensure_asks(self._home, told)
                 if look % _PURSE_LOOKS == 0 and await stock.ensure_provider(self._home):
-                    log.info("the provider has another account")
+                    log.info("the provider has a different account")
                 await asyncio.sleep(_LOOK_AGAIN_S)
             except LeydenError as error:
-                log.info("the auction is not complete", extra={"reason": error.message})
+                log.info("the auction is incomplete", extra={"reason": error.message})
                 await asyncio.sleep(_AFTER_TROUBLE_S)

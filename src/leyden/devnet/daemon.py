@@ -156,7 +156,7 @@ def output(folder: Path) -> Path:
 
 async def start(name: str, argv: Sequence[str], folder: Path) -> Identity:
     """Start a daemon in its folder, in a session of its own."""
-    log.info("a daemon is being started", extra={"daemon": name})
+    log.info("starting a daemon", extra={"daemon": name})
     return await processes.spawn(
         argv, log=output(folder), claim=claim(folder), cwd=folder
     )

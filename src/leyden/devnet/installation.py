@@ -134,7 +134,7 @@ async def _market(
             if reason != told:
                 say(f"the market can't open yet: {reason}")
             log.warning(
-                "the market cannot open", extra={"reason": reason, "again_in_s": wait}
+                "the market can't open", extra={"reason": reason, "again_in_s": wait}
             )
             told = reason
             await asyncio.sleep(wait)

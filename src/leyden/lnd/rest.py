@@ -69,7 +69,7 @@ def _read(content: bytes, errors: Errors) -> dict[str, Any]:
     except ValueError:
         told = None
     if not isinstance(told, dict):
-        raise errors.away("answers something else than JSON")
+        raise errors.away("did not return JSON")
     return told
 
 

@@ -53,7 +53,7 @@ class Offers:
         account = await self._account.find()
         if not account.can_buy:
             log.warning(
-                "nothing can be bought from the account", extra={"state": account.state}
+                "the account can't buy channels", extra={"state": account.state}
             )
             raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
         if account.available < outstanding + may_take(quote):

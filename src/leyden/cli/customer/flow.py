@@ -100,7 +100,7 @@ def order(
     wish, to = wish_of(session, capacity, options)
     mine = to if "zero_conf" in wish and to is not None and to.node else None
     if mine and not wait:
-        raise click.UsageError("--zero-conf for a node of yours needs --wait")
+        raise click.UsageError("--zero-conf: needs --wait for your own node")
     made = session.client.flow.create(capacity, key=idempotency_key, **wish)
     with contextlib.ExitStack() as stack:
         if mine:

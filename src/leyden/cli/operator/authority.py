@@ -38,8 +38,9 @@ def show(*, as_json: bool) -> None:
 def rotate(*, yes: bool, as_json: bool) -> None:
     """Replace the authority with a new one for the names in the current settings.
 
-    Stop the platform first; its nodes go on. Each takes the new certificate at its next
-    start. Until all have, the certificate of every node names the old root as well.
+    Stop the platform first; nodes keep running. Each node gets a new certificate at its
+    next start. Until all nodes have one, the certificates from `leyden nodes cert`
+    include the old root too.
 
     \b
     leyden authority rotate

@@ -62,7 +62,7 @@ def list_(*, as_json: bool) -> None:
 @click.argument("changes", nargs=-1, metavar="[QUOTA=LIMIT]...")
 @as_json
 def quota(organization: str, changes: tuple[str, ...], *, as_json: bool) -> None:
-    """Print ORGANIZATION's quotas, or change limits for it alone.
+    """Print or change ORGANIZATION's quotas.
 
     A lower limit deletes nothing that exists. QUOTA=default resets a limit.
 

@@ -109,7 +109,8 @@ def unlocker(
     for node in nodes:
         if node.secret.is_open_to_others or node.password.is_open_to_others:
             log.warning(
-                "other users may read its files; chmod 600", extra={"node": node.api}
+                "other users can read the key files; chmod 600",
+                extra={"node": node.api},
             )
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit():

@@ -60,7 +60,7 @@ class Unlocker:
             log.warning("refused an event", extra={"why": refusal.message})
             return refusal.status, refusal.message
         except SetupError as error:
-            log.error("cannot take events", extra={"why": error.message})  # noqa: TRY400  told
+            log.error(("can't receive events"), extra={"why": error.message})  # noqa: TRY400  told
             return 500, "not unlocked"
         if node is None:
             return 200, "nothing to do"

@@ -65,7 +65,8 @@ async def close_invoice(shop: Shop, due: ClaimedTask) -> None:
     else:
         # It was taken after all: the money is ours, and becomes credit.
         log.warning(
-            "a payment came in as its invoice was closed", extra={"order": order.id}
+            "a payment arrived while its invoice was being closed",
+            extra={"order": order.id},
         )
         looked = await shop.payments.lookup([request])
         told = [each for each in looked if isinstance(each, Invoice)]

@@ -17,7 +17,7 @@ from leyden.values import Struct
 log = logging.getLogger(__name__)
 
 METRICS = {
-    "leyden_auction_free_sats": "Satoshis left to buy channels with.",
+    "leyden_auction_free_sats": "Balance to buy channels with, in satoshis.",
     "leyden_auction_account_blocks": "Blocks until the Pool account expires.",
 }
 
@@ -48,9 +48,11 @@ class Standing(Struct, frozen=True, kw_only=True):
     def alarm(self, *, low: Sats) -> str:
         """Return what the operator has to do; empty if nothing."""
         if not self.account.can_buy and self.account.state != "pending_update":
-            return f"the account is {self.account.state}: nothing can be bought"
+            return (
+                f"the account is {self.account.state}: the platform can't buy channels"
+            )
         if self.free < low:
-            return f"{self.free} sat are left to buy with: `leyden pool deposit`"
+            return f"the balance is {self.free} sat: `leyden pool deposit` adds more"
         return ""
 
 
