@@ -173,7 +173,7 @@ def test_doctor_looks_at_what_up_runs_with(
 def test_doctor_tries_no_cluster_where_nodes_run_here(typed: Typed) -> None:
     examined = typed("doctor", "--cluster")
     assert examined.exit_code == 1
-    assert "TO DO  the cluster can run nodes, and we may do what" in examined.stdout
+    assert "TO DO  the cluster can run nodes, and we have the" in examined.stdout
     assert (
         'runtime: nodes run on this machine; set runtime = "kubernetes"'
     ) in examined.stdout
