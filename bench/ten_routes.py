@@ -236,7 +236,7 @@ def application(folder: Path) -> FastAPI:
         with engine.connect() as connection:
             found = MigrationContext.configure(connection).get_current_revision()
         if found != newest:
-            raise RuntimeError(f"the schema is {found}, and not {newest}")
+            raise RuntimeError(f"the database schema is {found}, and not {newest}")
         yield
 
     app = FastAPI(lifespan=lifespan)

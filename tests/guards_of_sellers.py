@@ -71,7 +71,7 @@ GUARDS = (
         "fundings_cannot_be",
     ),
     Guard(
-        "channels without confirmations are taken from one peer alone",
+        "zero-conf channels are accepted from one peer only",
         "lnd/acceptor.py",
         'trusted = base64.b64decode(asked["node_pubkey"]).hex() == peer',
         "trusted = True",

@@ -81,6 +81,12 @@ PHRASES: Mapping[str, str] = {
     r"[Ll]et you in\b|comes? home\b": "allowed; recover channels",
     r"(^|: )there (is|are) none\b": "no nodes, no orders: what there is none of",
     r"\bwhoever\b(?= runs (this|the) (platform|installation))": "the operator",
+    r"may stand anywhere": "works before or after COMMAND",
+    r"\bnothing can be (bought|ordered)": "customers can't order",
+    r"\b(is|are) ended\b": "stopped",
+    r"\btried \S+ times in vain": "failed N times",
+    r"The operator can see why": "Ask the operator: the log says why",
+    r"(were|was) not looked at": "could not check",
     r"\b(outfit|sighting|courier|errand|strays|purse)s?\b": "launch spec, ...",
 }
 ROOT = Path(__file__).parents[1]
@@ -97,8 +103,8 @@ def test_there_are_sentences_of_every_kind() -> None:
     for text in (
         "Wrong email or password.",  # an error of the dashboard
         "Current password",  # a label
-        "Start the whole platform on this machine, with its own private chain.",
-        "the request's target is too long",  # an error of the API
+        "Start the whole platform on this machine, with a private chain.",
+        "the request target is too long",  # an error of the API
         "Recovery codes",  # in a title
         "Wrong wallet password.",  # in a script
         "Repeat password",  # what a template hands to what draws it

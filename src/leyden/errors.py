@@ -74,7 +74,7 @@ def every(kind: type[LeydenError] = LeydenError) -> Iterator[type[LeydenError]]:
 
 
 class Refused(LeydenError):
-    """This request cannot be done."""
+    """This request is not possible."""
 
     status = 400
     exit_code = 2
@@ -120,7 +120,7 @@ class NotFound(Refused):
 
     status = 404
     exit_code = 4
-    words = "It does not exist, or belongs to another organization."
+    words = "The object does not exist, or belongs to another organization."
     remedy = "Check the id and the organization in the path."
 
 
@@ -129,27 +129,27 @@ class MethodNotAllowed(Refused):
 
     status = 405
     exit_code = 1
-    words = "The path exists, the method does not."
+    words = "The path does not support this method."
     remedy = "Use a method from the header Allow."
 
 
 class Conflict(Refused):
-    """This cannot be done in the current state."""
+    """This is not possible in the current state."""
 
     status = 409
     exit_code = 5
-    words = "The current state does not allow this; the message says why."
+    words = "The current state does not allow this request; the message says why."
     remedy = "Get the node or order, and decide by its current status."
 
 
 class NotAllowed(Conflict):
-    """This cannot be done in the current state."""
+    """This is not possible in the current state."""
 
 
 class OverQuota(Conflict):
     """quota: the organization has reached its limit; ask the operator."""
 
-    words = "Your organization has as many as it may have."
+    words = "Your organization has reached a quota."
     remedy = "Delete what you no longer need, or ask the operator to raise the quota."
 
 
@@ -157,16 +157,16 @@ class Taken(Conflict):
     """This value is already in use."""
 
     words = "The name or value is already in use."
-    remedy = "Choose another one."
+    remedy = "Choose another name or value."
 
 
 class Expired(Refused):
-    """after: the events after this cursor are kept no more; begin again without it."""
+    """after: the events after this cursor were deleted; start again without it."""
 
     status = 410
     exit_code = 5
-    words = "What comes after the cursor is kept no more."
-    remedy = "Begin again without a cursor; what lies between is lost."
+    words = "The events after the cursor were deleted."
+    remedy = "Start again without a cursor; you missed the events in between."
 
 
 class TooLarge(Refused):
@@ -174,7 +174,7 @@ class TooLarge(Refused):
 
     status = 413
     words = "The body is too large."
-    remedy = "Send less: see [Limits](api.md#limits)."
+    remedy = "Send a smaller request: see [Limits](api.md#limits)."
 
 
 class NotJson(Refused):
@@ -190,17 +190,17 @@ class TooMany(Refused):
 
     status = 429
     exit_code = 6
-    words = "Too many requests, refused keys, wrong coupons or webhook tests."
-    remedy = "Wait as many seconds as Retry-After says, then try again."
+    words = "Too many requests, wrong keys, wrong coupons or webhook tests."
+    remedy = "Wait the number of seconds in Retry-After, then try again."
 
 
 class Away(LeydenError):
-    """A service this depends on is unavailable; try again in a moment."""
+    """A service that this request needs is unavailable; try again in a moment."""
 
     status = 503
     exit_code = 6
-    words = "Something that this depends on is unavailable."
-    remedy = "Wait as many seconds as Retry-After says, then try again."
+    words = "A service that the request needs is unavailable."
+    remedy = "Wait the number of seconds in Retry-After, then try again."
 
     def __init__(
         self, message: str = "", *, retry_after_s: int | None = None, why: str = ""
@@ -309,7 +309,7 @@ class CannotOpen(LeydenError):
 
 
 class WrongPassword(CannotOpen):
-    """Wrong password: it does not open this backup."""
+    """Wrong password for this backup."""
 
 
 class Stale(LeydenError):

@@ -259,7 +259,7 @@ async def test_an_auction_that_hangs_is_away(bazaar: Bazaar) -> None:
     assert running is not None
     processes.signal(running, signal.SIGSTOP)
     try:
-        with pytest.raises(MarketAway, match="the auction does not answer") as away:
+        with pytest.raises(MarketAway, match="the auction does not respond") as away:
             await account.find()
         assert away.value.message == "The auction is away; try again in a moment."
     finally:

@@ -79,7 +79,7 @@ async def initialise(
     await window.see("Write these words down")
     words = await window.page.locator("#words li").all_text_contents()
     assert len(words) == 24
-    await window.press("I have written them down")
+    await window.press("I've written them down")
     await answer(window, words)
     if meanwhile is not None:
         await meanwhile
@@ -193,7 +193,7 @@ async def bake_and_revoke(window: Window, town: Town, node: Owned) -> str:
     await window.type(name="door", address="192.0.2.7", until="")
     await window.press("Bake macaroon")
     await window.see("The new macaroon does not work from here, so it was revoked.")
-    await window.see("locked to another address than the one lnd sees")
+    await window.see("not valid from the address that lnd sees")
 
     await window.see("till, time-before")
     await window.press("Revoke 1")
@@ -251,7 +251,7 @@ async def look_into_the_vault(
     await window.see("admin")
     await window.type(password=PASSWORD)
     await window.press("Open vault")
-    await window.see("Opened in this window only")
+    await window.see("Only in this window")
     await window.page.get_by_role("button", name="Show").first.click()
     await window.see(" ".join(words))
     await window.press("Hide all")
@@ -313,7 +313,7 @@ async def test_what_breaks_off_goes_on_and_loses_nothing(
         await page.route("**/v1/initwallet", lambda route: route.abort())
         await turn_to(window, town, node, "initialise")
         words = await initialise(window)
-        await window.see("could not be reached from this browser")
+        await window.see("Your browser could not reach the node")
         assert sealing.open_jwe(await backup(town, node), PASSWORD) == " ".join(words)
 
         await turn_to(window, town, node, "initialise")
@@ -324,7 +324,7 @@ async def test_what_breaks_off_goes_on_and_loses_nothing(
         await page.route("**/wallet/backups", refuse_to_keep)
         await turn_to(window, town, node, "initialise")
         assert await initialise(window) == words
-        await window.see("The platform could not be reached")
+        await window.see("Could not reach the platform")
         await page.unroute("**/wallet/backups")
         await window.press("Continue")
         await window.see("Your node is running")
@@ -377,7 +377,7 @@ async def test_a_wallet_is_made_again_of_what_was_written_down(
         wrong = [*words[:5], words[6], words[5], *words[7:]]
         await window.type(words=" ".join(wrong), password=OTHER, again=OTHER)
         await window.press("Restore")
-        await window.see("These words are not a seed")
+        await window.see("These words are not a valid seed")
         await window.press("Back")
         numbered = [f"{place + 1}. {word}" for place, word in enumerate(words)]
         await window.type(words="\n".join(numbered), password=OTHER, again=OTHER)

@@ -143,7 +143,7 @@ async def test_a_claim_that_is_killed_goes_on(claimant: Claimant) -> None:
     """Killed, stopped, and its order cancelled: no macaroon and no poold is left."""
     before = await claimant.root_keys()
     order_id = await claimant.order(**NOBODY_SELLS)
-    killed = await claimant.typed_until("looks for a seller", order_id)
+    killed = await claimant.typed_until("waiting for a seller", order_id)
     await refuses_what_poold_never_calls(claimant, order_id)
     killed.send_signal(signal.SIGKILL)
     await killed.communicate()
@@ -152,7 +152,7 @@ async def test_a_claim_that_is_killed_goes_on(claimant: Claimant) -> None:
     assert first is not None
     assert await claimant.root_keys() == before | {str(first.root_key)}
     await claimant.poold_is_gone(order_id)  # its bridge to lnd has ended
-    stopped = await claimant.typed_until("looks for a seller", order_id)
+    stopped = await claimant.typed_until("waiting for a seller", order_id)
     second = kept.load()
     assert second is not None
     assert await claimant.root_keys() == before | {str(second.root_key)}
@@ -200,6 +200,6 @@ async def test_only_a_paid_ticket_is_claimed(claimant: Claimant) -> None:
     await claimant.town.spend_credit()
     made = await claimant.town.api("POST", "/flow/create", {"capacity": 500_000})
     code, _, said = await claimant.claim(made["order_id"])
-    assert (code, "pay it first" in said) == (5, True), said
+    assert (code, "pay the order first" in said) == (5, True), said
     await claimant.town.api("POST", "/flow/cancel", {"order_id": made["order_id"]})
     assert not claimant.kept(made["order_id"]).folder.exists()

@@ -127,11 +127,11 @@ async def writes_down(owner: Owner, node: str, password: str) -> list[str]:
             said += "answered\n"
 
     await answer(None)
-    while said.count("anyone who has them has the money") < 2:
+    while said.count("Anyone who has them can take your money") < 2:
         said += (await command.stderr.read(4096)).decode()
     while not re.search(r"Word \d+:\s*$", said):
         said += (await command.stderr.read(4096)).decode()
-    shown = said.rpartition("anyone who has them")[2]
+    shown = said.rpartition("Anyone who has them")[2]
     words = {int(at): word for at, word in re.findall(r"(\d+) ([a-z]{3,8})\b", shown)}
     assert sorted(words) == list(range(1, 25))
     await answer(words)
@@ -216,7 +216,7 @@ async def drills(owner: Owner, identity: str) -> None:
     found = await owner.asks("wallet", "drill", "kept light", *OF_FIRST)
     assert found["public_key"] == identity
     assert found["macaroons"].pop("far") == (
-        "the macaroon is locked to another address than lnd sees"
+        "the macaroon is not valid from the address that lnd sees"
     )
     assert set(found["macaroons"].values()) == {"works"}
     assert len(found["signature"]) == 104

@@ -246,7 +246,7 @@ def test_an_answer_before_the_body_is_not_lost_to_the_rest_of_it(
 def test_a_failing_application_answers_in_json(server: Running) -> None:
     (answer,) = server.send(b"GET /fails HTTP/1.1\r\n" + HEAD + b"\r\n")
     assert answer.status == 500
-    assert answer.json() == {"message": "something went wrong here"}
+    assert answer.json() == {"message": "something went wrong on our side"}
 
 
 def test_five_hundred_slow_callers_do_not_delay_the_others() -> None:

@@ -139,7 +139,7 @@ async def test_types_are_chosen_by_name_or_by_their_beginning(
         ("wait=61", "wait"),
         ("wait=-1", "wait"),
         ("wait=1.5", "wait"),
-        ("before=1", "there is no field before"),
+        ("before=1", "unknown field before"),
         ("after=a&after=b", "duplicate"),
     ],
 )

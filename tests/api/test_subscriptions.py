@@ -122,7 +122,7 @@ async def test_a_chat_is_sent_sentences_and_its_url_is_never_shown(
         ({"url": URL, "description": "a\r\nb"}, "description"),
         ({"url": URL, "format": "email"}, "format: must be one of standard, slack"),
         ({"url": URL, "format": "telegram"}, "url: must be like https://api.telegram"),
-        ({"url": URL, "secret": "mine"}, "there is no field secret"),
+        ({"url": URL, "secret": "mine"}, "unknown field secret"),
     ],
 )
 async def test_a_wrong_subscription_is_refused(

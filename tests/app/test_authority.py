@@ -147,7 +147,7 @@ async def test_an_old_home_goes_on_and_is_told_of_the_rotation(tmp_path: Path) -
     open_or_create(tmp_path / "authority", now=datetime.now(UTC))
     migrate(given)
     assert Authority(tmp_path / "authority").scope is None
-    assert "may vouch for any name" in authorities.advice(given)
+    assert "can sign for any name" in authorities.advice(given)
     assert not (tmp_path / "authority" / "root.key").exists()
     await started(given)
 

@@ -184,7 +184,9 @@ def test_serve_refuses_in_one_line_and_migrate_says_so_before(
     assert "Traceback" not in refused.stderr
     doctor = run("doctor", tmp_path, *WITHOUT_NFT, **given)
     assert doctor.returncode == 1
-    missing = doctor.stdout.partition("MISSING  nodes are kept from each other")[2]
+    missing = doctor.stdout.partition("MISSING  nftables keeps nodes from each other")[
+        2
+    ]
     mend = missing.splitlines()[1]
     assert "it is required because" in mend
     assert "apt-get install nftables" in mend
@@ -194,8 +196,10 @@ def test_on_loopback_without_mainnet_nothing_is_required(tmp_path: Path) -> None
     migrated = run("migrate", tmp_path, *WITHOUT_NFT, **TESTNET)
     assert migrated.stderr == ""
     doctor = run("doctor", tmp_path, *WITHOUT_NFT, **TESTNET)
-    without = doctor.stdout.partition("without  nodes are kept from each other")[2]
-    assert "the current settings do not require it" in without.splitlines()[1]
+    without = doctor.stdout.partition("without  nftables keeps nodes from each other")[
+        2
+    ]
+    assert "the current settings don't require it" in without.splitlines()[1]
 
 
 @pytest.mark.long

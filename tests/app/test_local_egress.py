@@ -124,7 +124,9 @@ def test_where_a_policy_is_required_nothing_starts_without(
 ) -> None:
     placement = replace(placement, first_uid=None)
     given = Settings(nodes_fence="required")
-    with pytest.raises(SetupError, match="required, but nodes have no users"):
+    with pytest.raises(
+        SetupError, match="required, but nodes don't run as their own users"
+    ):
         local_egress.enforce(given, placement, grounds(BTCD))
     assert local_egress.enforce(Settings(), placement, grounds(BTCD)) == placement
     off = Settings(nodes_fence="off", nodes_first_uid=7)
@@ -210,5 +212,5 @@ def test_a_backend_without_a_port_opens_nothing(
     host: str, homes: list[Settings], placement: Placement
 ) -> None:
     for backend in (replace(BTCD, host=host), Neutrino(only_peers=(host,))):
-        with pytest.raises(SetupError, match="name its port"):
+        with pytest.raises(SetupError, match="must be HOST:PORT"):
             node_openings.policy_of(homes[0], placement, grounds(backend))

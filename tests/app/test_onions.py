@@ -74,13 +74,13 @@ def test_tor_leads_to_the_gateway(given: dict[str, Any], target: str) -> None:
 @pytest.mark.parametrize(
     ("given", "wrong"),
     [
-        ({"peer_ports": ""}, "tor_control: onion addresses lead to peer ports"),
-        ({"peer_ports": "none"}, "tor_control: onion addresses lead to peer ports"),
+        ({"peer_ports": ""}, "tor_control: needs peer_ports"),
+        ({"peer_ports": "none"}, "tor_control: needs peer_ports"),
         (
             {"runtime": "kubernetes", "peer_host": "peers.example"},
-            "tor_control: is for runtime = local",
+            "tor_control: needs runtime = local",
         ),
-        ({"runtime": "both"}, "tor_control: is for runtime = local"),
+        ({"runtime": "both"}, "tor_control: needs runtime = local"),
         ({"gateway_here": False}, "tor_target: must be set, since gateway_here is"),
         ({"gateway_balancers": "192.0.2.0/24"}, "tor_target: must be set, since gate"),
         ({"gateway_host": "gate.example"}, "gateway_host: 'gate.example' is not an IP"),

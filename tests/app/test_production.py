@@ -120,8 +120,8 @@ async def backend(answers: Mapping[str, object]) -> AsyncIterator[str]:
                 "getblockchaininfo": {"blocks": 10, "headers": 100},
                 "estimatesmartfee": {"errors": ["none"]},
             },
-            "mainnet: the backend is at block 10 of 100; wait",
-            "the backend has no estimate yet; wait",
+            "mainnet: wait: the backend is at block 10 of 100",
+            "wait: the backend has no fee estimate yet",
         ),
     ],
 )
@@ -187,6 +187,6 @@ async def test_a_drill_with_the_recovery_key_is_due_every_quarter(
             )
             await tx.backup_results.keep(kept)
         told = await upkeep.attended(platform)
-        assert "failed: no such key. Then run" in told if why else told == ""
+        assert "failed: no such key. Fix that, then run" in told if why else told == ""
     (tmp_path / "backup/password").unlink()
-    assert await upkeep.attended(platform) == "set up backups first, see above"
+    assert await upkeep.attended(platform) == "first set up backups, see above"

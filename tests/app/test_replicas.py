@@ -32,7 +32,7 @@ async def test_it_is_counted_and_leaves(platform: Platform) -> None:
     async with replicas.counted(platform, "one"):
         assert not await raised(platform)
     assert await raised(platform)
-    with pytest.raises(SetupError, match="install theirs"):
+    with pytest.raises(SetupError, match="install their version"):
         async with replicas.counted(platform, "two"):
             pass
 

@@ -60,11 +60,11 @@ def test_a_list_has_both(platform: Platform) -> None:
 @pytest.mark.parametrize(
     ("given", "why"),
     [
-        ({}, "market: treasury_host is set, so say where channels are from"),
-        ({"market": "own"}, "market: own needs seller_host"),
+        ({}, "market: must be set, since treasury_host is: the sources of channels"),
+        ({"market": "own"}, "market: seller_host must be set"),
         (
             {"market": "simulated", "mainnet_backend": "neutrino"},
-            "market: simulated tickets are not sold beside mainnet nodes",
+            "market: must not be simulated on a platform with mainnet nodes",
         ),
     ],
 )

@@ -433,13 +433,13 @@ async def test_an_operator_is_told_of_changes_that_stay_on_the_machine(
     async with opened(kept.given) as platform:
         assert await _told(platform, after_s=60) == []
         (late,) = await _told(platform, after_s=190)
-        assert late == "what changes in the database is on this machine alone for 3 min"
+        assert late == "changes of the database are only on this machine for 3 min"
 
 
 async def _told(platform: Platform, *, after_s: float) -> list[str]:
     at = datetime.fromtimestamp(_until_of(platform) + after_s, UTC)
     found = await results.alarms(platform, now=at)
-    return [each for each in found if "what changes" in each]
+    return [each for each in found if "changes of the database" in each]
 
 
 def _until_of(platform: Platform) -> float:

@@ -65,9 +65,9 @@ async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
         before = connection.execute("SELECT count(*) FROM entry").fetchone()
     assert left == []
 
-    with pytest.raises(SetupError, match="the database is not empty"):
+    with pytest.raises(SetupError, match="the database must be empty"):
         await kept.restore()
-    with pytest.raises(SetupError, match="the backup is of PostgreSQL"):
+    with pytest.raises(SetupError, match="the backup is from PostgreSQL"):
         await kept.restore(LEYDEN_DATABASE_URL="")
     good = await kept.store.find()
     with pytest.raises(SetupError, match="table node has 1 rows, and had 2"):

@@ -121,10 +121,10 @@ async def test_backups_are_set_up_once_and_write_over_no_file(kept: Kept) -> Non
         await set_up_backups(platform, kept.programs, kept.key_file)
 
     key = kept.key_file.read_bytes()
-    with pytest.raises(SetupError, match="are set up already"):
+    with pytest.raises(SetupError, match="are already set up"):
         await kept.on(set_up)
     shutil.rmtree(places.folder(kept.given))
-    with pytest.raises(SetupError, match=r"recovery\.key exists"):
+    with pytest.raises(SetupError, match=r"recovery\.key already exists"):
         await kept.on(set_up)
     kept.key_file.rename(kept.folder / "elsewhere")
     with pytest.raises(SetupError, match="already exists"):

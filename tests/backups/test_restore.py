@@ -58,7 +58,7 @@ async def test_a_lost_home_is_restored_and_stays_stopped_until_somebody_says_so(
         f"{HARBOUR}: credit {PRICE:,} sat, owed 0 sat"
     ]
     assert len(found.review["nodes"]) == 1
-    with pytest.raises(SetupError, match="stays stopped until you say"):
+    with pytest.raises(SetupError, match="can't start until you confirm"):
         restored.refuse_unconfirmed(kept.given)
     with pytest.raises(SetupError, match="--old-machine-is-destroyed"):
         migrate(kept.given)
@@ -82,7 +82,7 @@ async def test_a_lost_home_is_restored_and_stays_stopped_until_somebody_says_so(
 
 
 async def test_a_restore_replaces_nothing(kept: Kept) -> None:
-    with pytest.raises(SetupError, match="is not empty"):
+    with pytest.raises(SetupError, match="must be empty"):
         await kept.restore("home")
     for name, variable in (("new.db", "DATABASE_URL"), ("keys", "SECRETS_FILE")):
         (kept.folder / name).write_text("")
@@ -99,8 +99,14 @@ async def test_a_restore_replaces_nothing(kept: Kept) -> None:
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"schema": "9999_of_tomorrow"}, "has schema 9999_of_tomorrow, made by Leyden"),
-        ({"installation": "0123456789abcdef"}, "is of installation 0123456789abcdef"),
+        (
+            {"schema": "9999_of_tomorrow"},
+            "schema 9999_of_tomorrow, from Leyden",
+        ),
+        (
+            {"installation": "0123456789abcdef"},
+            "belongs to installation 0123456789abcdef",
+        ),
         ({"format": 2}, "has format 2, which this version of Leyden does not know"),
         ({"files": {}}, "the backup has no database"),
         (
@@ -150,14 +156,14 @@ async def test_while_an_lnd_of_the_home_runs_it_may_not_start_another(
             await takeover.confirm(kept.settings("new"), actor="test")
     finally:
         lnd.communicate()
-    with pytest.raises(SetupError, match="stays stopped"):
+    with pytest.raises(SetupError, match="can't start until you confirm"):
         restored.refuse_unconfirmed(kept.settings("new"))
     await takeover.confirm(kept.settings("new"), actor="test")
 
 
 async def test_an_installation_that_waits_is_not_started(kept: Kept) -> None:
     await kept.restore()
-    with pytest.raises(SetupError, match="stays stopped"):
+    with pytest.raises(SetupError, match="can't start until you confirm"):
         async with running(kept.settings("new")):
             raise AssertionError("it runs")
 
@@ -236,7 +242,7 @@ async def test_a_disk_onto_which_half_of_a_home_was_moved_does_not_run(
         await takeover.confirm(kept.settings("new"), actor="test")
     with pytest.raises(SetupError, match="delete everything on it"):
         await kept.restore()
-    with pytest.raises(SetupError, match="stays stopped"):
+    with pytest.raises(SetupError, match="can't start until you confirm"):
         restored.refuse_unconfirmed(kept.settings("new"))
 
 

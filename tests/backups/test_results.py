@@ -59,11 +59,14 @@ async def test_an_operator_is_told_when_backups_or_drills_are_late_or_fail(
     await keep(db, result("run", now), result("drill", now))
     assert await alarms(platform, now + 2 * HOUR) == []
     (late,) = await alarms(platform, now + 4 * HOUR)
-    assert late == "the last good backup was 4 h ago: `leyden backup run`"
+    assert late == "the last successful backup was 4 h ago: run `leyden backup run`"
     await keep(db, result("run", now + DAY))
     assert await alarms(platform, now + DAY + HOUR) == []
     (late,) = await alarms(platform, now + DAY + 3 * HOUR)
-    assert late == "the last good restore drill was 27 h ago: `leyden backup drill`"
+    assert (
+        late
+        == "the last successful restore drill was 27 h ago: run `leyden backup drill`"
+    )
     await keep(db, result("drill", now + DAY, ok=False, why="no such store"))
     failed = "the last restore drill failed: no such store"
     assert await alarms(platform, now + DAY) == [failed]
@@ -82,7 +85,7 @@ async def test_an_operator_is_told_when_channel_backups_stay_on_the_machine(
         await tx.backups.add_channels(NODE, b"a channel", b"digest", now=now)
     assert await alarms(platform, now + MINUTE) == []
     (late,) = await alarms(platform, now + 3 * MINUTE)
-    assert late == "the newest channel backup is on this machine alone, for 3 min"
+    assert late == "the newest channel backup has been only on this machine for 3 min"
     await keep(db, result("channels", now + 4 * MINUTE))
     assert await alarms(platform, now + 5 * MINUTE) == []
 

@@ -212,7 +212,7 @@ def test_without_an_address_of_ours_no_address_is_allowed(
 def test_we_sign_no_name_that_clients_would_refuse(authority: Authority) -> None:
     now = datetime.now(UTC)
     for name, also in ((EVIL, ()), (NAME, ("10.0.0.1",))):
-        with pytest.raises(SetupError, match=f"vouch for {OURS} alone"):
+        with pytest.raises(SetupError, match=f"sign for {OURS} only"):
             authority.issue(name, now=now, also=also)
 
 

@@ -44,7 +44,7 @@ def test_ctrl_c_ends_the_wait_and_nothing_else(
         out, said = waiting.communicate(timeout=30)
     assert waiting.returncode == 130
     assert out == ""
-    assert said.strip() == "leyden: stopped; requests already sent go on"
+    assert said.strip() == "leyden: stopped; requests already sent continue"
     with harbour.client() as client:
         assert client.flow.status(order.order_id).status == "waiting_payment"
 
@@ -71,11 +71,14 @@ def test_a_reader_that_has_seen_enough_is_no_error_to_tell_of(
     [
         (
             ("flow", "cancel", "ORDER"),
-            "leyden: no terminal to ask on: pass the answer as an option, see --help",
+            (
+                "leyden: can't prompt without a terminal: "
+                "pass the answer as an option, see --help"
+            ),
         ),
         (
             ("profile", "add", "pier", "--url", "http://127.0.0.1:1"),
-            "leyden: API key: set LEYDEN_KEY, or give a file that contains it",
+            "leyden: API key: set LEYDEN_KEY, or name a file that contains it",
         ),
     ],
 )
@@ -129,8 +132,8 @@ def test_what_no_header_can_carry_is_no_key(environment: dict[str, str]) -> None
     )
     assert done.returncode == 3
     assert done.stderr == (
-        "leyden: LEYDEN_KEY: not a valid API key "
-        "(it has characters that keys never have)\n"
+        "leyden: LEYDEN_KEY: not a valid API key (it has characters that API keys "
+        "don't have)\n"
     )
 
 

@@ -70,7 +70,7 @@ def refused(typed: Typed, *words: str, to: str = "kubernetes") -> str:
 def test_what_cannot_be_moved_is_told(
     both: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert f"there is no node {NODE}" in refused(both)
+    assert f"no node {NODE}" in refused(both)
     add(a_node())
     assert "is in local already" in refused(both, to="local")
     monkeypatch.setenv("LEYDEN_RUNTIME", "local")
@@ -89,7 +89,7 @@ def test_a_node_that_is_larger_than_its_volume_stays(both: Typed) -> None:
     with (folder / "lnd/data/channel.db").open("wb") as file:
         file.truncate(900 << 20)
     told = refused(both)
-    assert "has 0.9 GiB, and its volume has room for 1.0" in told
+    assert "has 0.9 GiB, but its volume has room for 1.0" in told
 
 
 def test_a_version_without_an_image_is_refused(both: Typed) -> None:

@@ -100,7 +100,7 @@ def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> No
 
 
 def test_people_get_tables(migrated: Typed) -> None:
-    assert "none yet" in migrated("org", "list").stdout
+    assert "no organizations yet" in migrated("org", "list").stdout
     migrated("org", "create", "Harbour Light")
     assert "Harbour Light" in migrated("org", "list").stdout
 
@@ -112,18 +112,18 @@ def test_people_get_tables(migrated: Typed) -> None:
         (("key", "list", "--organization", "none"), "no organization 'none'"),
         (
             ("key", "create", "--organization", "x", "--name", "y"),
-            "there is no organization 'x'; see `leyden org list`",
+            "no organization 'x'; see `leyden org list`",
         ),
         (
             ("key", "revoke", "x", "--organization", "Pier"),
-            "there is no live key x; see `leyden key list`",
+            "no active key x; see `leyden key list`",
         ),
-        (("account", "show", "--organization", "x"), "there is no organization 'x'"),
+        (("account", "show", "--organization", "x"), "no organization 'x'"),
         (
             ("key", "create", "--organization", "Pier", "--name", "y", "--scope", "a"),
             "scope: must be one or more of: node, flow",
         ),
-        (("user", "sign-out", "bo@example.org"), "there is no user bo@example.org"),
+        (("user", "sign-out", "bo@example.org"), "no user bo@example.org"),
         (
             ("team", "remove", "bo@example.org", "--organization", "Pier"),
             "bo@example.org is not a member; see `leyden team list`",
@@ -230,7 +230,7 @@ def test_what_is_amiss_is_an_exit_code(migrated: Typed) -> None:
     put_task("upkeep", due=late)
     result = migrated("overview")
     assert result.exit_code == 1
-    assert "upkeep: nothing has been done for a while" in result.stdout
+    assert "upkeep: has not run for a while" in result.stdout
 
 
 def lose_a_ticket(home: Path) -> str:
@@ -264,7 +264,7 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
     assert "leyden pool abandon" in need["why"]
     seen = migrated("overview")
     assert seen.exit_code == 1
-    assert "1 order needs attention: the market has lost its ticket" in seen.stdout
+    assert "1 order needs attention: the market lost the ticket" in seen.stdout
     assert migrated("pool", "abandon", order_id).exit_code == 2
     assert told(migrated(*end)) == {
         "order_id": order_id,
@@ -283,7 +283,7 @@ def test_without_a_seller_its_setting_is_named(migrated: Typed) -> None:
 
 
 def test_coupons_are_listed_with_their_notes(migrated: Typed) -> None:
-    assert "none yet" in migrated("coupon", "list").stdout
+    assert "no coupons yet" in migrated("coupon", "list").stdout
     migrated("coupon", "create", "--amount", "21000", "--note", "spring fair")
     (one,) = told(migrated("coupon", "list", "--json"))["coupons"]
     assert (one["amount"], one["note"]) == (21_000, "spring fair")
@@ -320,7 +320,7 @@ def test_twenty_live_keys_are_enough(migrated: Typed) -> None:
     for _ in range(20):
         assert migrated(*make).exit_code == 0
     refused = migrated(*make).stderr
-    assert "quota: an organization may have 20 live API keys" in refused
+    assert "quota: your organization has 20 of 20 active API keys" in refused
     assert migrated("org", "quota", team["organization_id"], "keys=21").exit_code == 0
     assert migrated(*make).exit_code == 0
 
@@ -353,7 +353,7 @@ def test_an_organization_may_have_more_than_others(migrated: Typed) -> None:
         ("nodes", "nodes: must be a whole number or"),
         ("nodes=-1", "nodes: must be a whole number or"),
         ("nodes=9999999999", "nodes: must be a number from 0 to 1,000,000,000"),
-        ("lamps=7", "lamps: is not a quota; there are nodes, unpaid_orders"),
+        ("lamps=7", "lamps: not a quota; choose one of nodes, unpaid_orders"),
     ],
 )
 def test_what_is_no_quota_is_refused(migrated: Typed, change: str, why: str) -> None:
@@ -384,7 +384,10 @@ def test_lsps1_is_off_and_says_what_it_needs(
     migrated: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = migrated("lsps1")
-    assert "lsps1: not set, so nothing is sold over LSPS1" in refused.stderr
+    assert (
+        "lsps1: not set, so this platform sells no channels over LSPS1"
+        in refused.stderr
+    )
     for name, value in {
         "TREASURY_HOST": "127.0.0.1:1",
         "MARKET": "simulated",

@@ -78,7 +78,7 @@ def test_what_a_killed_platform_left_does_not_pass_for_one_that_is_up(
             check=False,
         )
     assert began.returncode == 1
-    assert "is taken by another program" in began.stdout
+    assert "is in use" in began.stdout
     assert "`leyden doctor` lists every port" in began.stdout
 
 
@@ -190,7 +190,7 @@ def test_doctor_says_how_many_nodes_the_open_files_are_enough_for() -> None:
         text=True,
         check=False,
     )
-    line = "1,024 files may be open: enough for about 256 local nodes"
+    line = "open files limit: 1,024, enough for about 256 local nodes"
     assert f"without  {line}" in examined.stdout
 
 
@@ -200,11 +200,9 @@ def test_doctor_says_what_keeps_tor_from_giving_addresses(
     assert "onion" not in typed("doctor").stdout
     socket_path = tmp_path / "control"
     monkeypatch.setenv("LEYDEN_TOR_CONTROL", f"unix:{socket_path}")
-    line = f"without  Tor at unix:{socket_path} gives nodes onion addresses"
+    line = f"without  Tor at unix:{socket_path} can create onion addresses"
     said = typed("doctor").stdout.partition(line)[2]
-    assert (
-        "tor_control: onion addresses lead to peer ports; set" in said.splitlines()[1]
-    )
+    assert "tor_control: needs peer_ports" in said.splitlines()[1]
     monkeypatch.setenv("LEYDEN_PEER_PORTS", "21000-21999")
     said = typed("doctor").stdout.partition(line)[2]
     assert "nothing listens there: start Tor, or correct" in said.splitlines()[1]
@@ -219,15 +217,17 @@ def test_doctor_looks_at_what_up_runs_with(
     ports = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
     access.save(home, access_for(home, "simnet", ports))
     said = typed("doctor").stdout
-    assert "set peer_ports too" not in said  # `up` sets them, on its private chain
+    assert "needs peer_ports" not in said  # `up` sets them, on its private chain
     assert "nothing listens there: start Tor" in said
 
 
 def test_doctor_tries_no_cluster_where_nodes_run_here(typed: Typed) -> None:
     examined = typed("doctor", "--cluster")
     assert examined.exit_code == 1
-    assert "TO DO  the cluster can run nodes, and we may do what" in examined.stdout
-    assert 'runtime: nodes run here; set runtime = "kubernetes"' in examined.stdout
+    assert "TO DO  the cluster can run nodes, and we have the" in examined.stdout
+    assert (
+        'runtime: nodes run on this machine; set runtime = "kubernetes"'
+    ) in examined.stdout
 
 
 def test_doctor_looks_for_uv_where_leyden_itself_puts_it(

@@ -181,7 +181,7 @@ async def test_a_wrong_password_is_tried_once(
     answer = await an_unlocker(node).take(plain(), WAITING.encode())
     assert answer == (500, "not unlocked")
     assert len(locked.unlocks) == 1
-    assert "does not take the password" in logged.text
+    assert "rejects the password" in logged.text
     assert "a guess" not in logged.text
 
 
@@ -254,7 +254,7 @@ async def test_the_platform_is_answered_before_it_loses_patience(
 ) -> None:
     locked.may_answer.clear()
     unlocker = an_unlocker(care_for(locked), answer_within_s=0.05)
-    assert await unlocker.take(plain(), WAITING.encode()) == (202, "being unlocked")
+    assert await unlocker.take(plain(), WAITING.encode()) == (202, "unlocking")
     locked.may_answer.set()
     await until(lambda: locked.state == "RPC_ACTIVE")
     await unlocker.close()
@@ -335,7 +335,7 @@ def test_a_file_of_nodes_is_read_and_checked(
     assert node.secrets == [SECRET]
     assert node.password.read() == " with spaces "
     for text, why in (
-        (listed + listed, "listed twice"),
+        (listed + listed, "lists a node twice"),
         (listed.replace("ca.pem", "no.pem"), "no certificate"),
         (listed.replace("ca.pem", "empty.pem"), "no certificate"),
         (listed.replace("harbour.secret", "no.secret"), "cannot be read"),

@@ -232,7 +232,7 @@ def answers_outside(quay: Quay, customer: Customer, node: str) -> bool:
 
 
 def test_the_doctor_finds_a_service_that_hides_who_calls(quay: Quay) -> None:
-    what = "gateways see who calls them"
+    what = "gateways see their callers' addresses"
     assert quay.examined()[what] == ""
     change = '{"spec": {"externalTrafficPolicy": "%s"}}'
     service = ("patch", "service", "leyden-gateway", "-n", quay.name, "-p")

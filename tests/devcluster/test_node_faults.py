@@ -69,7 +69,7 @@ async def test_on_a_machine_that_is_lost_for_a_while_an_lnd_stays_the_only_one(
         await hands.kubectl(*taint, f"{key}=nodeshutdown:NoExecute")
         await asyncio.sleep(25)  # the controller that forgets pods comes every 20 s
         assert not (await hands.runtime.observe(node)).known
-        with pytest.raises(NodeAway, match=f"machine {machine} does not answer"):
+        with pytest.raises(NodeAway, match=f"machine {machine} does not respond"):
             await start(hands, replace(node, process=""))
         assert len(hands.lnds(node)) == 1
         assert unknown() == 1

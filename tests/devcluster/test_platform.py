@@ -448,7 +448,7 @@ async def test_a_place_that_is_not_for_nodes_is_refused(
 ) -> None:
     admin = as_admin(given, shore, "nowhere")
     why = await refusal(admin)
-    assert "kubernetes_namespace: there is no namespace nowhere" in why
+    assert "kubernetes_namespace: no namespace nowhere" in why
     admin = as_admin(given, shore, shore.others[0])
     why = await refusal(replace(admin, kubernetes_storage_class="local"))
     assert "local's reclaimPolicy is Delete; it must be Retain" in why
@@ -459,7 +459,7 @@ async def test_a_place_that_is_not_for_nodes_is_refused(
     where = ("--namespace", shore.others[0])
     shore.cluster.kubectl("apply", *where, "-f", "-", given=[claim])
     why = await refusal(admin)
-    assert "1 objects of others, persistentvolumeclaims/somebody" in why
+    assert "1 other objects, such as persistentvolumeclaims/somebody" in why
 
 
 async def test_a_namespace_belongs_to_one_database_and_a_database_to_one_place(
@@ -488,9 +488,9 @@ async def test_the_doctor_tries_from_a_pod_whether_nodes_are_held(
     assert [each.to_do for each in nobody if each.is_optional] == [
         "the cluster has no resource metrics: install metrics-server"
     ]
-    assert "nobody answers them there" in nobody[2].to_do
+    assert "nothing responds there" in nobody[2].to_do
     # In this cluster nothing enforces policies, so a pod reaches the API server.
-    assert "nodes do not reach the API server" in nobody[3].what
+    assert "nodes can't reach the API server" in nobody[3].what
     assert nobody[3].to_do.startswith("nodes reach it: apply the NetworkPolicies")
     assert pods_in(shore, namespace) == [], "it leaves no pod"
     migrate(given)
@@ -498,4 +498,4 @@ async def test_the_doctor_tries_from_a_pod_whether_nodes_are_held(
         found = [each async for each in cluster_doctor.examine(given)]
         to_do = await machine.egress_policy(platform)
     assert [bool(each.to_do) for each in found] == [False, True, False, True, False]
-    assert to_do.startswith("not so: nodes do not reach the API server, at ")
+    assert to_do.startswith("not so: nodes can't reach the API server, at ")

@@ -62,7 +62,7 @@ def test_an_address_says_what_an_output_has_to_say(address: str) -> None:
 
 @pytest.mark.parametrize("address", BAD)
 def test_what_is_no_address_of_the_chain_is_refused(address: str) -> None:
-    with pytest.raises(Malformed, match="is no address of mainnet"):
+    with pytest.raises(Malformed, match="is not an address of mainnet"):
         output_script("mainnet", address)
 
 

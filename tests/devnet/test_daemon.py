@@ -89,7 +89,7 @@ async def test_one_that_does_not_start_is_told_with_its_last_words(
     lighthouse: Lighthouse,
 ) -> None:
     (lighthouse.folder / "broken").touch()
-    with pytest.raises(SetupError, match="does not start: the lamp is broken"):
+    with pytest.raises(SetupError, match="did not start: the lamp is broken"):
         await Keeper(lighthouse).ensure()
 
 

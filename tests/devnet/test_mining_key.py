@@ -31,7 +31,7 @@ def test_the_key_is_made_once_for_its_owner_alone(tmp_path: Path) -> None:
 def test_a_spoilt_file_is_told_and_not_overwritten(tmp_path: Path, text: str) -> None:
     path = tmp_path / "mining.key"
     path.write_text(text)
-    with pytest.raises(SetupError, match="holds no key"):
+    with pytest.raises(SetupError, match="has no key"):
         MiningKey.load_or_create(path)
     assert path.read_text() == text
 

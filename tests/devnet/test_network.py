@@ -151,7 +151,7 @@ async def test_the_commands_mine_fund_and_look(place_: Place) -> None:
         return [lnd["balance_sats"] for lnd in status["lnds"]] == [expected]
 
     await _until(all_there)
-    with pytest.raises(Malformed, match="is no address of simnet"):
+    with pytest.raises(Malformed, match="is not an address of simnet"):
         await actions.fund(home, "bc1qharbour", 1000, confirmations=0)
     with pytest.raises(Malformed, match="amount: must be from"):
         await actions.fund(home, address, 999, confirmations=0)

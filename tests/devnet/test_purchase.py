@@ -42,10 +42,10 @@ class Shelf:
 @pytest.mark.parametrize(
     ("invoice", "due", "paid", "told"),
     [
-        ("lnsb1", 16_163, ["lnsb1"], "16163 sat are due"),
-        ("", 0, [], "there is nothing to pay"),
+        ("lnsb1", 16_163, ["lnsb1"], "16163 sat to pay"),
+        ("", 0, [], "nothing to pay"),
     ],
-    ids=["paid for", "covered by credit"],
+    ids=["paid for", "paid from credit"],
 )
 async def test_a_channel_is_bought_whether_there_is_something_to_pay_or_not(
     invoice: str, due: int, paid: list[str], told: str

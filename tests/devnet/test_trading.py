@@ -35,7 +35,7 @@ async def test_a_market_that_is_away_is_not_open(tmp_path: Path) -> None:
     traders = AuctionPorts(**dict.fromkeys(AuctionPorts.__struct_fields__, 9))
     home = a_home(tmp_path, Ports(btcd=9, auction=traders))
     assert (await overview.status(home))["market"] == "not open"
-    with pytest.raises(Away, match="the auctioneer does not answer"):
+    with pytest.raises(Away, match="the auctioneer does not respond"):
         await trading.tick(home)
     with pytest.raises(Away, match=r"poold .*; `leyden dev status --wait` waits"):
         await trading.register(home, "sidecar1harbour")

@@ -211,7 +211,7 @@ def test_a_wrong_field_is_told_with_what_is_wrong_with_it() -> None:
 
 
 def test_an_unknown_field_is_told_by_its_name_if_that_is_plain() -> None:
-    message = "there are fields that this call does not have"
+    message = "has unknown fields"
     assert told(fault(node="x", bps=5)) == (
         -32602,
         "Invalid params",

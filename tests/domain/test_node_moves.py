@@ -55,7 +55,7 @@ def test_every_command_is_in_the_table_or_refused(
     if (status, action) in MOVES:
         assert apply_command(node, action, now=NOON).status is MOVES[status, action]
     else:
-        with pytest.raises(NotAllowed, match=f"a node that is {status} cannot be "):
+        with pytest.raises(NotAllowed, match=f"a node that is {status} cannot "):
             apply_command(node, action, now=NOON)
 
 

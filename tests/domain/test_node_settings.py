@@ -291,7 +291,9 @@ def test_a_color_is_written_as_rrggbb(color: str) -> None:
 
 
 def test_zero_confirmations_need_aliases_for_channels() -> None:
-    assert refused(harbour_light(zeroconf=True)).startswith("zeroconf: needs")
+    assert refused(harbour_light(zeroconf=True)).startswith(
+        "zeroconf: optionscidalias must be true"
+    )
     both = parse(harbour_light(zeroconf=True, optionscidalias=True))
     assert both.zeroconf
 
@@ -338,13 +340,13 @@ def test_what_is_ours_to_say_is_ignored(value: object) -> None:
 
 def test_an_unknown_setting_is_refused_by_name() -> None:
     message = refused(harbour_light(debuglevel="trace"))
-    assert message == "settings: debuglevel is not a setting"
+    assert message == "settings: unknown setting debuglevel"
 
 
 def test_an_unknown_name_that_is_no_word_is_not_repeated() -> None:
     words = " ".join(["abandon"] * 12)
     assert refused(harbour_light(**{words: True})) == (
-        "settings: a name is not a setting"
+        "settings: unknown setting a name"
     )
 
 

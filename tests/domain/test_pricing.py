@@ -274,7 +274,7 @@ def test_the_price_of_a_direct_channel_tells_the_fee_rate_that_it_covers(
         (Channel(capacity=Sats(50_000)), "capacity: must be a multiple of 100000 "),
         (
             Channel(capacity=Sats(5_100_000)),
-            "capacity: a channel to a node of yours has at most 5000000$",
+            "capacity: must be at most 5000000 for a channel to a named node$",
         ),
         (
             Channel(capacity=Sats(100_000), lease_duration_blocks=4_380),
@@ -284,10 +284,10 @@ def test_the_price_of_a_direct_channel_tells_the_fee_rate_that_it_covers(
             Channel(capacity=Sats(100_000), self_chan_balance=Sats(1)),
             "self_chan_balance: must be 0 with node or node_id$",
         ),
-        (Channel(capacity=Sats(100_000), bps=50), "bps: no auction sells this"),
+        (Channel(capacity=Sats(100_000), bps=50), "bps: must not be set with node"),
         (
             Channel(capacity=Sats(100_000), node_tier=NodeTier.ANY),
-            "node_tier: no auction sells this",
+            "node_tier: must not be set with node",
         ),
     ],
 )

@@ -88,7 +88,7 @@ def test_a_macaroon_comes_in_hex_or_base64() -> None:
     "text", ["", "not one", "a\n", "A", "ab" * 5_000, "é", "=" * 8]
 )
 def test_what_is_no_macaroon_is_refused(text: str) -> None:
-    with pytest.raises(Malformed, match="macaroon: must be a macaroon in hex or base"):
+    with pytest.raises(Malformed, match="macaroon: must be a macaroon, in hex or base"):
         macaroon_bytes(text, field="macaroon")
 
 
@@ -117,7 +117,7 @@ def test_a_certificate_comes_as_pem_or_as_base64_of_it() -> None:
     ],
 )
 def test_what_is_no_certificate_is_refused(text: str) -> None:
-    with pytest.raises(Malformed, match="cert: must be a certificate in PEM"):
+    with pytest.raises(Malformed, match="cert: must be a PEM certificate"):
         certificate_pem(text, field="cert")
 
 

@@ -32,11 +32,11 @@ def test_without_a_seller_one_word_is_one_source(text: str) -> None:
     [
         (
             "auction",
-            "no source of channels; choose from pool, simulated, own$",
+            "not a source of channels; choose from pool, simulated, own$",
         ),
-        ("pool,", "market: '' is no source"),
-        ("POOL", "market: 'POOL' is no source"),
-        ("pool own", "no source"),
+        ("pool,", "market: '' is not a source"),
+        ("POOL", "market: 'POOL' is not a source"),
+        ("pool own", "not a source"),
         ("pool, pool", "market: a source is listed twice"),
         ("pool, simulated", "market: list pool or simulated, not both"),
     ],
@@ -48,7 +48,7 @@ def test_a_list_that_is_none_is_refused(text: str, why: str) -> None:
 
 @pytest.mark.parametrize("text", ["own", "pool, own"])
 def test_own_needs_a_seller(text: str) -> None:
-    with pytest.raises(SetupError, match="market: own needs seller_host"):
+    with pytest.raises(SetupError, match="market: seller_host must be set"):
         parse(text, has_seller=False)
 
 

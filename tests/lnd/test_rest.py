@@ -15,7 +15,7 @@ def test_an_answer_is_an_object() -> None:
 @pytest.mark.parametrize("status", [200, 404, 502])
 @pytest.mark.parametrize("content", [b"", b"<html>", b"[]", b'"x"', b"\xff"])
 def test_who_answers_anything_else_is_no_lnd(status: int, content: bytes) -> None:
-    with pytest.raises(NodeAway, match="the node answers something else than JSON"):
+    with pytest.raises(NodeAway, match="the node did not return JSON"):
         read(status, content, NODE)
 
 
@@ -55,7 +55,7 @@ def test_who_calls_says_what_is_raised() -> None:
         read(403, b'{"code": 7, "message": "no"}', errors)
     with pytest.raises(Away):
         read(200, b"", errors)
-    assert said == ["answers something else than JSON"]
+    assert said == ["did not return JSON"]
 
 
 def test_nothing_is_sent_where_there_is_no_macaroon() -> None:

@@ -476,7 +476,7 @@ async def test_what_poold_says_else_is_not_known(
     with pytest.raises(MarketAway) as away:
         await market.offer("one", WISH)
     assert str(away.value).startswith(
-        "the auction does not answer: something nobody has ever seen"
+        "the auction does not respond: something nobody has ever seen"
     )
     assert len(str(away.value)) < 400
     assert away.value.message == "The auction is away; try again in a moment."

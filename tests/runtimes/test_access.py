@@ -88,13 +88,13 @@ def test_a_client_certificate_is_shown(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"current-context": "there"}, "there is no context 'there'"),
-        ({"contexts": None}, "there is no context 'here'"),
+        ({"current-context": "there"}, "has no context 'there'"),
+        ({"contexts": None}, "has no context 'here'"),
         ({"cluster": {"server": "http://a"}}, "must be an https:// URL"),
         ({"cluster": {"server": "https://a"}}, "no certificate authority"),
         (
             {"cluster": {**CLUSTER, "insecure-skip-tls-verify": True}},
-            "insecure-skip-tls-verify lets anybody pose",
+            "insecure-skip-tls-verify lets anyone impersonate",
         ),
         (
             {"cluster": {**CLUSTER, "certificate-authority-data": "?"}},
@@ -120,7 +120,7 @@ def test_what_is_no_kubeconfig_is_refused(tmp_path: Path) -> None:
         file.write_text(text)
         with pytest.raises(SetupError, match=why):
             access.read(file, "lnds")
-    with pytest.raises(SetupError, match="this is no pod"):
+    with pytest.raises(SetupError, match="this is not a pod"):
         access.in_pod({}, "lnds")
 
 
@@ -131,7 +131,7 @@ def test_a_pod_is_whom_its_service_account_says(tmp_path: Path) -> None:
     found = access.in_pod(there, "lnds", folder=tmp_path)
     assert found.server == "https://[2001:db8::1]:443"
     assert found.token(renewed=False) == "a token"
-    with pytest.raises(SetupError, match="this is no pod"):
+    with pytest.raises(SetupError, match="this is not a pod"):
         access.in_pod(there, "lnds", folder=tmp_path / "elsewhere")
 
 
@@ -206,5 +206,5 @@ async def test_a_server_that_is_not_there_is_away() -> None:
     async with connect(given) as api:
         with pytest.raises(ClusterAway) as away:
             await api.find("/a", Thing)
-    assert "does not answer" in str(away.value)
+    assert "does not respond" in str(away.value)
     assert "127.0.0.1" not in away.value.message, "which is for callers"

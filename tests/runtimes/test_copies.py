@@ -168,7 +168,9 @@ async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
     assert names(tmp_path / "there") == [node.id]
     # Somebody puts the old folder back where it was.
     await here.unseal(node)
-    with pytest.raises(CannotStart, match="is of start 1, and the node was started 2"):
+    with pytest.raises(
+        CannotStart, match="is from start 1, but the node was started 2"
+    ):
         await moving.start(start_)
     await here.clean(node)
     assert moving.hands.layout.folder(node).is_dir(), "cleaning takes no node's folder"

@@ -67,7 +67,9 @@ async def test_an_old_copy_is_refused_whatever_is_said(
     shutil.copytree(counted.folder, tmp_path / "copy")
     await counted.run()
     put_back(counted.folder, tmp_path / "copy")
-    with pytest.raises(CannotStart, match="is of start 1, and the node was started 2"):
+    with pytest.raises(
+        CannotStart, match="is from start 1, but the node was started 2"
+    ):
         await counted.start()
     counted.known = replace(counted.known, copy="")
     with pytest.raises(CannotStart, match="Bring the newest folder back") as refused:
@@ -104,7 +106,7 @@ async def test_a_folder_without_a_counter_is_old_where_starts_were_counted(
 ) -> None:
     await counted.run()
     (counted.folder / "starts").unlink()
-    with pytest.raises(CannotStart, match="is of start 0"):
+    with pytest.raises(CannotStart, match="is from start 0"):
         await counted.start()
     counted.known = NEVER  # of a node from before starts were counted
     await counted.run()

@@ -138,7 +138,7 @@ async def test_what_the_chain_took_back_after_it_was_spent_is_told_until_repaid(
         for each in await list_alarms(platform, now=harness.now)
         if each.kind is Kind.PAYMENT_REVERSED
     ]
-    assert f"took back {PRICE:,} sat" in told.what
+    assert f"removed {PRICE:,} sat" in told.what
     assert HARBOUR in told.what
     await correct(harness, Correction.CREDIT, PRICE)
     assert "payment.reversed" not in await kinds(platform)
@@ -169,14 +169,14 @@ async def test_an_alarm_is_counted_and_logged_when_it_begins_and_when_it_is_over
     harness.payments.away = True
     raised = await alarm_watch.look(platform, raised)
     assert metric(Kind.TREASURY_AWAY) == 1
-    assert "the treasury does not answer" in logged.records[-1].what  # type: ignore[attr-defined]
+    assert "the treasury does not respond" in logged.records[-1].what  # type: ignore[attr-defined]
     logged.clear()
     raised = await alarm_watch.look(platform, raised)
     assert not logged.records
     harness.payments.away = False
     assert await alarm_watch.look(platform, raised) == frozenset()
     assert metric(Kind.TREASURY_AWAY) == 0
-    assert logged.records[-1].message == "alarm is over"
+    assert logged.records[-1].message == "alarm cleared"
 
 
 async def test_a_ledger_that_does_not_add_up_is_told(
@@ -303,13 +303,13 @@ async def test_a_channel_that_needs_the_operator_says_why(
     await seller_watch.look(harness.shop)
     (found,) = await needing_attention(platform, now=harness.now)
     assert found.order.id == order.id
-    assert "seller_macaroon may not bump it" in found.why
+    assert "seller_macaroon lacks the permission to bump it" in found.why
     assert Kind.ORDER_STUCK.value in await kinds(platform)
     harness.seller.take_coin(order.channel_point)
     harness.seller.height += 5
     await seller_watch.look(harness.shop)
     (found,) = await needing_attention(platform, now=harness.now)
-    assert "can never come" in found.why
+    assert "can never open" in found.why
     assert "became credit" in found.why
     # One over LSPS1 has no account that the credit could be its buyer's in.
     async with harness.database.transaction() as tx:
@@ -324,4 +324,4 @@ async def test_a_channel_that_needs_the_operator_says_why(
             )
         )
     (found,) = await needing_attention(platform, now=harness.now)
-    assert "is owed to a buyer without an account" in found.why
+    assert "you owe its price to a buyer without an account" in found.why

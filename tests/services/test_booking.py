@@ -354,7 +354,7 @@ async def test_a_held_payment_that_is_settled_is_received_as_it_was_held(
     await stored_order.have(given, {})
     told = await tell(stored_order, InvoiceState.SETTLED, sats)
     assert told == given.with_changes(invoice=InvoiceState.SETTLED)
-    assert ("another sum than it held" in logged.text) == (sats != PRICE)
+    assert ("a different amount than it held" in logged.text) == (sats != PRICE)
     assert await stored_order.written() == [
         received(
             key=f"lightning:{ORDER.payment_hash}",
@@ -372,7 +372,7 @@ async def test_an_invoice_that_nobody_paid_is_cancelled_and_that_is_all(
     assert await tell(stored_order, InvoiceState.OPEN) == ORDER
     assert "does not know" not in logged.text
     assert await tell(stored_order, InvoiceState.MISSING) == ORDER
-    assert "the treasury does not know an invoice of ours" in logged.text
+    assert "the treasury does not know one of our invoices" in logged.text
     told = await tell(stored_order, InvoiceState.CANCELLED)
     assert told == ORDER.with_changes(invoice=InvoiceState.CANCELLED)
     assert await stored_order.written() == []

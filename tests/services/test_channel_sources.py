@@ -59,7 +59,10 @@ def test_an_order_is_of_the_listed_source_that_sells_its_channel(
     if ticket:
         assert sources.of(shop, CHANNEL).name is ticket
     else:
-        with pytest.raises(Malformed, match=r"^node: this platform sells no tickets"):
+        with pytest.raises(
+            Malformed,
+            match=r"^node: is required, or node_id: this platform sells no tickets",
+        ):
             sources.of(shop, CHANNEL)
     if direct:
         assert sources.of(shop, channel()).name is direct
@@ -67,7 +70,7 @@ def test_an_order_is_of_the_listed_source_that_sells_its_channel(
         sources.check_direct(shop, field="node")
     else:
         for to, field in ((channel(), "node"), (TO_HOSTED, "node_id")):
-            why = rf"^{field}: this platform sells tickets only; leave it out$"
+            why = f"^{field}: this platform sells only tickets; leave this field out$"
             with pytest.raises(Malformed, match=why):
                 sources.of(shop, to)
             with pytest.raises(Malformed, match=why):
@@ -111,10 +114,10 @@ async def test_a_ticket_is_for_sale_unless_nobody_sells(
         return await source.prepare(HARBOUR, priced, now=harness.now)
 
     assert await reservation() is None
-    assert "while the auction is away" not in logged.text
+    assert "while the auction is unavailable" not in logged.text
     harness.market.away = True
     assert await reservation() is None
-    assert "an order is taken while the auction is away" in logged.text
+    assert "accepted an order while the auction is unavailable" in logged.text
     harness.market.away, harness.market.sold_out = False, True
     with pytest.raises(SoldOut):
         await reservation()

@@ -67,7 +67,7 @@ async def test_a_held_payment_of_the_price_makes_the_ticket_due(
         assert await accept(stored_order, sats) == given.with_changes(
             invoice=InvoiceState.ACCEPTED, htlc_sats=Sats(sats), htlc_expires=871_234
         )
-    assert ("took less than the invoice" in logged.text) == (sats < PRICE)
+    assert ("received less than the invoice" in logged.text) == (sats < PRICE)
     assert await stored_order.all_due() == due
     assert await stored_order.written() == [
         of_the_order(
@@ -193,8 +193,8 @@ async def test_the_auction_is_waited_for_since_the_payment(
             await tx.tasks.put(TICKET, order.id, due=now)
         await harness.work(TICKET)
         assert await harness.status(order) is status
-    (said,) = [each for each in logged.records if each.msg == "no ticket was made"]
-    assert vars(said)["why"] == "the auction did not answer in time"
+    (said,) = [each for each in logged.records if each.msg == "no ticket was created"]
+    assert vars(said)["why"] == "the auction did not respond in time"
     harness.market.away = False
 
 

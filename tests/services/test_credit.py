@@ -82,7 +82,7 @@ async def test_another_correction_under_the_same_key_is_refused(
         correct(harness, who=LIGHTHOUSE),
         correct(harness, reason="something else"),
     ):
-        with pytest.raises(Conflict, match="used for another correction"):
+        with pytest.raises(Conflict, match="used for a different correction"):
             await other
     assert await harness.credit() == 1_500
     assert await harness.credit(LIGHTHOUSE) == 0

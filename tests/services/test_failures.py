@@ -5,7 +5,7 @@ from leyden.services.nodes import failures, views
 from leyden.services.nodes.failures import Failure
 from tests.services.fleet_harness import HARBOUR, FleetHarness
 
-FULL = "The disk of the node's machine is full. The operator must make room."
+FULL = "The disk of the node's machine is full. The operator must free space."
 GONE = "The node's folder is not on its machine."
 
 
@@ -64,5 +64,5 @@ async def test_what_is_no_ones_to_know_is_not_told(fleet_harness: FleetHarness) 
     reader = fleet_harness.fleet.database.reader
     found = await failures.find(reader, HARBOUR, node.id)
     assert found is not None
-    assert found.reason == "lnd could not be started. The operator can see why."
+    assert found.reason == "lnd could not start. Ask the operator: the log says why."
     assert "/srv/leyden/nodes/7" in found.why

@@ -37,7 +37,7 @@ def test_all_keys_of_an_organization_together_get_what_five_get() -> None:
     requests = Requests(60)
     for number in range(300):
         requests.take(f"key {number}", "harbour", at_s=0.0)
-    with pytest.raises(TooMany, match="organization makes too many requests; wait 1 s"):
+    with pytest.raises(TooMany, match="organization sends too many requests; wait 1 s"):
         requests.take("another key", "harbour", at_s=0.0)
     requests.take("a key", "lighthouse", at_s=0.0)
     requests.take("another key", "harbour", at_s=1.0)

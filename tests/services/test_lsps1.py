@@ -277,7 +277,7 @@ async def test_an_address_has_a_limit_of_its_own(shop: ShopHarness) -> None:
     for _ in range(2):
         await ordered(shop, over_http())
     await ordered(shop, over_http(OTHER))
-    with pytest.raises(TooMany, match="your address"):
+    with pytest.raises(TooMany, match="your IP address"):
         await ordered(shop, over_http(OTHER))
     await ordered(shop, over_http(OTHER, "203.0.113.9"))
 

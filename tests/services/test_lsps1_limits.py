@@ -80,7 +80,7 @@ async def test_an_address_has_as_many_orders_as_it_may_for_any_node(
     await check(shop, over_http(), counted=False)
     await ordered(shop, over_http(OTHER))
     await check(shop, over_http(), counted=True)
-    assert await is_refused(shop, over_http(), counted=False) == "your address"
+    assert await is_refused(shop, over_http(), counted=False) == "your IP address"
     await check(shop, over_http(address="192.0.2.1"), counted=False)
     await check(
         shop, Orderer(source=Source.HTTP, peer=OTHER, address=""), counted=False

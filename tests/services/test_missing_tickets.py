@@ -74,8 +74,8 @@ async def test_what_is_not_lost_is_not_abandoned(harness: ShopHarness) -> None:
     waiting = await harness.create()
     order = await ticketed(harness)
     for each, why in (
-        (waiting, "an order that is waiting_payment has no ticket to lose"),
-        (order, "the market knows its ticket; the order can be cancelled"),
+        (waiting, "an order that is waiting_payment has no ticket"),
+        (order, "the market still knows the ticket; cancel the order instead"),
     ):
         with pytest.raises(Conflict, match=why):
             await abandon(harness.shop, each.id, **WHY)

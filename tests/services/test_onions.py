@@ -259,7 +259,7 @@ async def test_a_node_starts_without_tor_and_tor_is_told_later(
         if record.name == "leyden.services.nodes.onions"
     ]
     assert said == [
-        "onion addresses wait for Tor",
+        "onion addresses: waiting for Tor",
         f"node {node.id}: onion service created",
         "Tor is back",
     ]
@@ -284,11 +284,11 @@ async def test_an_alarm_says_what_keeps_peers_from_onion_addresses(
     assert await said() == []
     tor.connected = False
     (what,) = await said()
-    assert what.endswith("Tor has no connection to its network: its own log says why")
+    assert what.endswith("Tor is not connected to its network: see Tor's log")
     tor.away = True
     (what,) = await said()
     assert what == (
-        "no peer reaches a node by its onion address: tor_control: 127.0.0.1:9051: "
+        "peers can't reach nodes over Tor: tor_control: 127.0.0.1:9051: "
         "nothing listens there"
     )
 

@@ -307,7 +307,7 @@ async def test_a_ticket_that_was_filled_meanwhile_is_looked_at_at_once(
     ticket = await harness.ticket(order)
     assert harness.market.register(ticket)
     assert harness.market.match(ticket)
-    with pytest.raises(NotAllowed, match="was filled meanwhile"):
+    with pytest.raises(NotAllowed, match="was filled in the meantime"):
         await harness.cancel(order)
     assert await due(harness, TICKETS) == harness.now
     await harness.work(TICKETS)

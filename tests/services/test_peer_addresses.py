@@ -60,9 +60,11 @@ async def test_without_ports_nodes_get_none(fleet_harness: FleetHarness) -> None
     node = await made(fleet_harness, "pier")
     assert (node.open_peer_port, node.settings.listen) == (0, False)
     assert node.edition == 1  # its row is written once
-    with pytest.raises(Malformed, match="listen: this platform gives nodes no peer"):
+    with pytest.raises(
+        Malformed, match="listen: must be false: this platform has no peer"
+    ):
         await fleet_harness.create("quay", settings=LISTENING)
-    with pytest.raises(Malformed, match="listen: this platform"):
+    with pytest.raises(Malformed, match="listen: must be false: this platform"):
         await fleet_harness.set(node, listen=True)
 
 
@@ -186,7 +188,7 @@ async def test_the_operator_is_told_before_all_are_in_use(
     for ports, told in (
         ("", ""),
         ("21000-21010", ""),
-        ("22000", "0 of 1 peer ports are left: add some to peer_ports"),
+        ("22000", "0 of 1 peer ports are left: add more to peer_ports"),
     ):
         fleet_harness.offer_peer_ports(ports)
         if ports:

@@ -28,7 +28,7 @@ async def test_another_one_is_told_until_the_first_is_back(
     await harness.start_sweeping()
     ours, harness.payments = harness.payments, FakePayments(pubkey=THEIRS)
     await harness.start_sweeping()
-    assert "the treasury is another lnd" in logged.text
+    assert "the treasury is a different lnd" in logged.text
     alarm = await treasury_identity.alarm(harness.database)
     assert OURS in alarm
     assert THEIRS in alarm

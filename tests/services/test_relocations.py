@@ -324,7 +324,7 @@ async def test_what_cannot_be_moved_is_refused_with_the_reason(shores: Shores) -
         f"node {node.id} is in local already"
     )
     nobody = replace(node, id="nobody")
-    assert await refused(shores.move(nobody)) == "there is no node nobody"
+    assert await refused(shores.move(nobody)) == "no node nobody"
     await shores.move(node)
     assert "is being moved already" in await refused(shores.move(node))
     await shores.end(node)

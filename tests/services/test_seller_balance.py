@@ -120,14 +120,14 @@ async def test_a_wallet_below_the_limit_is_an_alarm(shop: ShopHarness) -> None:
     free = replace(balance(shop), free=Sats(5_000_000))
     assert seller_balance.alarm(free, low=Sats(5_000_000)) == ""
     assert seller_balance.alarm(free, low=Sats(5_000_001)) == (
-        "the seller's wallet has 5,000,000 free sat: `leyden seller --address` prints "
-        "where to send more"
+        "the seller's wallet has 5,000,000 free sat: send more to the address "
+        "from `leyden seller --address`"
     )
 
 
 def test_a_macaroon_that_lacks_something_is_an_alarm() -> None:
     assert seller_balance.old_macaroon([]) == ""
     assert seller_balance.old_macaroon(["/a", "/b"]) == (
-        "seller_macaroon lacks /a, /b: channels that stay unconfirmed are not bumped, "
-        "or not credited; bake a new one, see docs/direct-channels.md"
+        "seller_macaroon lacks /a, /b: the platform can't bump, or credit, "
+        "channels that stay unconfirmed; bake a new one, see docs/direct-channels.md"
     )

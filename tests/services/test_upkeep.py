@@ -1,4 +1,4 @@
-"""The account at the auction is renewed in time, and its owner told when it is low."""
+"""The Pool account is renewed in time, and its owner told when it is low."""
 
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -137,7 +137,7 @@ async def test_low_funds_are_told_counting_what_is_outstanding(
         fake_account.account, available=Sats(999_999 + takes)
     )
     (why,) = await keep(harness, fake_account, logged)
-    assert why == "999999 sat are left to buy with: `leyden pool deposit`"
+    assert why == "the balance is 999999 sat: `leyden pool deposit` adds more"
 
 
 @pytest.mark.parametrize("state", ["expired", "pending_open", "closed"])
@@ -147,7 +147,7 @@ async def test_an_account_that_cannot_buy_is_told(
     fake_account = FakeAuctionAccount()
     fake_account.account = replace(fake_account.account, state=state)
     (why,) = await keep(harness, fake_account, logged)
-    assert why == f"the account is {state}: nothing can be bought"
+    assert why == f"the account is {state}: the platform can't buy channels"
 
 
 async def test_an_auction_that_is_away_is_told_and_asked_again(

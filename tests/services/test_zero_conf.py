@@ -57,12 +57,12 @@ async def test_a_seller_that_opens_none_offers_none(shop: ShopHarness) -> None:
     shop.seller.own_features = frozenset({SCID_ALIAS, LSPS})
     assert not await is_offered(shop)
     assert await floor(shop) == before
-    with pytest.raises(Malformed, match=r"^zero_conf: the seller opens no such"):
+    with pytest.raises(Malformed, match=r"^zero_conf: the seller does not support it"):
         await zero_conf.check(shop.shop, PEER, None, announce=False)
 
 
 async def test_everybody_may_not_know_of_it(shop: ShopHarness) -> None:
-    with pytest.raises(Malformed, match=r"^zero_conf: only for a private channel"):
+    with pytest.raises(Malformed, match=r"^zero_conf: needs a private channel"):
         await zero_conf.check(shop.shop, PEER, None, announce=True)
 
 

@@ -57,8 +57,8 @@ def test_every_store_is_found_and_left_as_it_was(
 
     done = machine.leyden("trust")
     assert done.returncode == 0, done.stderr
-    assert "nodes.localhost, localhost, 127.0.0.1 and nothing else" in done.stdout
-    assert "Restart browsers" in done.stdout
+    assert "nodes.localhost, localhost, 127.0.0.1 only" in done.stdout
+    assert "Restart open browsers" in done.stdout
     assert f"leyden untrust {NAME.removeprefix('Leyden ')}" in done.stdout
     for each in databases:
         assert names(each) == {"company": "C,,", NAME: "C,,"}
@@ -210,7 +210,7 @@ def test_a_chromium_that_was_never_started_finds_what_is_made_for_it(
         (programs / name).symlink_to(shutil.which(name) or "")
     words = ("trust", "--store", "browsers")
     done = machine.leyden(*words, PATH=str(programs))
-    assert "No browser's store was found" in done.stdout
+    assert "Found no browser's trust store" in done.stdout
     (programs / "google-chrome").symlink_to("/bin/true")
     done = machine.leyden(*words, PATH=str(programs))
     assert done.returncode == 0, done.stderr

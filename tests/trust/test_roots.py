@@ -58,7 +58,7 @@ def test_a_root_of_ours_shows_its_names_and_its_fingerprint(tmp_path: Path) -> N
     assert root.fingerprint == authority.fingerprint
     check_time(root, NOW)
     for late in (root.until, root.since - timedelta(seconds=1)):
-        with pytest.raises(SetupError, match="is this machine's clock right"):
+        with pytest.raises(SetupError, match="check this machine's clock"):
             check_time(root, late)
 
 
@@ -99,7 +99,7 @@ def test_anything_else_than_one_root_is_refused(tmp_path: Path) -> None:
     authority = open_or_create(tmp_path / "a", now=NOW, scope=OURS)
     chain = authority.issue("a.nodes.example.com", now=NOW).chain_pem
     for pem in (b"", b"no PEM", chain, authority.root_pem * 2):
-        with pytest.raises(SetupError, match="not one root"):
+        with pytest.raises(SetupError, match="not the root certificate"):
             read(pem)
 
 
@@ -142,7 +142,7 @@ def test_what_was_trusted_is_remembered_one_of_a_name(tmp_path: Path) -> None:
     ],
 )
 def test_plain_http_beyond_this_machine_is_refused(url: str) -> None:
-    with pytest.raises(SetupError, match=r"^--from: http to .* can be changed"):
+    with pytest.raises(SetupError, match=r"^--from: http to .* is not secure"):
         fetching.fetch(url)
 
 
@@ -240,7 +240,7 @@ def test_without_a_fingerprint_somebody_is_asked(
     with platform(authority.root_pem) as url:
         code, said = asked("--from", url, typed=typed)
     assert authority.fingerprint in said
-    assert "outside of the platform" in said
+    assert "outside of this connection" in said
     assert (code == 0) is kept
     assert bool(list(person.rglob("*.pem"))) is kept
 
@@ -297,10 +297,10 @@ def test_a_root_without_constraints_is_refused_whatever_its_fingerprint(
 def test_an_address_that_is_no_platform_is_said(person: Path) -> None:
     with platform(b"") as url:
         code, said = asked("--from", f"{url}", "--fingerprint", "AB" * 32)
-        assert (code, "not one root" in said) == (1, True)
+        assert (code, "not the root certificate" in said) == (1, True)
     code, said = asked("--from", url)
     assert code == 1
-    assert "does not answer" in said
+    assert "does not respond" in said
     with platform(b"A" * 100_000) as url:
-        assert "is it the address of a platform" in asked("--from", url)[1]
+        assert "check that this is the URL of a platform" in asked("--from", url)[1]
     assert not list(person.rglob("*.pem"))

@@ -144,7 +144,7 @@ async def test_what_is_written_for_operators_stays_with_them(
         now=fleet_harness.now,
     )
     text = (await alice.get(f"{alice.root}/audit")).text
-    assert "lnd could not be started." in text
+    assert "lnd could not start." in text
     for hidden in ("/srv/secret", "between ourselves", "mallory"):
         assert hidden not in text
 

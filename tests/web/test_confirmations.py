@@ -112,7 +112,7 @@ async def test_what_can_no_longer_be_done_is_not_asked(
     old = await alice.get(f"{page}/update?version=v0.18.5-beta")
     assert old.status == 400
     update = (await alice.get(f"{page}/update")).text
-    assert "from the next start on" in asked(update)
+    assert "from the next start" in asked(update)
     assert "locks the wallet" not in asked(update)  # it is locked
     assert "Leyden 0.1.0" in update
 
@@ -151,12 +151,12 @@ async def test_a_wrong_name_is_asked_for_again(
     await alice.get(f"{page}/delete")
     shown = await alice.submit(f"{page}/delete", {"name": "harbour"})
     assert shown.status == 400
-    assert "type its name as it is written: harbour light" in asked(shown.text)
+    assert "Type harbour light to delete the node" in asked(shown.text)
     gone = await alice.submit(f"{page}/delete", {"name": "harbour light"})
     node_id = page.rpartition("/")[2]
     assert gone.location == f"{alice.root}/nodes?deleted={node_id}"
     told = (await alice.get(gone.location)).text
-    assert "</strong> was deleted. Its data is kept until" in told
+    assert "</strong> was deleted. You can restore it until" in told
     assert f'action="{page}/restore"' in told
     listed = (await alice.get(f"{alice.root}/nodes/deleted")).text
     assert 'aria-label="Restore harbour light"' in listed
@@ -175,7 +175,7 @@ async def test_a_secret_is_rotated_once_its_consequence_was_named(
         in (await alice.get(f"{page}/webhook")).text
     )
     question = asked((await alice.get(f"{page}/webhook/rotate-secret")).text)
-    assert "For 1 day they are signed with the old one too" in question
+    assert "For 1 day the old secret also signs them" in question
     answer = await alice.submit(f"{page}/webhook/rotate-secret")
     assert answer.location == f"{page}/webhook?done=rotated"
 

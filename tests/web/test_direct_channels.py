@@ -55,7 +55,7 @@ async def test_where_no_tickets_are_sold_the_form_begins_with_a_node(
 ) -> None:
     sell_from(world, Source.OWN)
     text = (await alice.get(f"{alice.root}/channels/new")).text
-    assert "Whichever registers a ticket" not in text
+    assert "The node that registers a ticket" not in text
     assert '<option value="other" selected>' in text
     url = f"{alice.root}/channels/quote?for=&capacity=1000000&lease=2016"
     assert "this platform sells no tickets" in (await alice.get(url)).text
@@ -83,7 +83,7 @@ async def test_a_named_node_gets_its_channel(alice: Visitor, world: World) -> No
     world.seller.online.add(KEY)
     page = await ordered(alice, **{"for": "other", "node": KEY, "announce": "1"})
     text = await _text(alice, page)
-    assert "held until your channel is published" in text
+    assert "We hold your payment until your channel is published" in text
     pay(world)
     text = await until(lambda: _text(alice, page), shows="Your channel is published")
     (opened,) = world.seller.channels.values()
@@ -114,7 +114,9 @@ async def test_an_opening_cannot_be_cancelled(alice: Visitor, world: World) -> N
     world.seller.freezes = True
     page = await ordered(alice, **{"for": "other", "node": KEY})
     pay(world)
-    text = await until(lambda: _text(alice, page), shows="is being opened.</strong>")
+    text = await until(
+        lambda: _text(alice, page), shows="Your channel is opening.</strong>"
+    )
     assert "Cancel this order" not in text
 
 

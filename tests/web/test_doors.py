@@ -44,7 +44,7 @@ async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
         await page.click("text=Create key")
         key = await page.inner_text("#key")
         await look(shown, faults)
-        await page.click("text=I have stored it")
+        await page.click("text=I've stored it")
         await page.go_back()
         assert key not in await page.content()
         await page.reload()
@@ -70,7 +70,7 @@ async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
         await page.click("button:has-text('Add authenticator app')")
         codes = await page.inner_text("#codes")
         await look(shown, faults)
-        await page.click("text=I have stored them")
+        await page.click("text=I've stored them")
         await page.go_back()
         assert codes.split()[0] not in await page.content()
 

@@ -120,7 +120,10 @@ async def test_only_who_has_its_mailbox_learns_that_an_address_is_in_use(
     assert asked.location == f"{ACCOUNT}?done=link"
     link = await link_to(office, served, "bob@example.org")
     refused = await used(alice, link)
-    assert (refused.status, "cannot be used" in refused.text) == (409, True)
+    assert (refused.status, "use this address for your account" in refused.text) == (
+        409,
+        True,
+    )
     assert ALICE in (await alice.get(ACCOUNT)).text
 
 
@@ -227,13 +230,13 @@ async def test_who_refuses_emails_gets_them_once_they_choose_anew(
     await tell(office, alice.organization_id, "node.failed")
     assert served.taken == []
     shown = await alice.get(f"{ACCOUNT}/emails")
-    assert "refused our emails" in shown.text
+    assert "rejected our emails" in shown.text
     chosen = {"organization": alice.organization_id, "type": ["node.failed"] * 2}
     await alice.submit(f"{ACCOUNT}/emails", chosen)
     await send_emails(office)
     # The one that was refused is what it was, and the rest follows.
     assert [text(each).count("could not be started") for each in served.taken] == [1, 4]
-    assert "refused our" not in (await alice.get(f"{ACCOUNT}/emails")).text
+    assert "rejected our" not in (await alice.get(f"{ACCOUNT}/emails")).text
 
 
 async def test_an_operator_gets_alarms(

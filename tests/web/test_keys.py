@@ -108,7 +108,7 @@ async def test_a_key_does_not_spend_what_its_maker_may_not(
     of = alice.organization_id
     dora = await person(platform, site, "dora", of, Role.DEVELOPER)
     status, text = await make(dora, scope=["node", "flow"])
-    assert (status, "your role may not do" in text) == (403, True)
+    assert (status, "your role can&#39;t create keys" in text) == (403, True)
     assert await platform.database.reader.keys.list_(of) == []
     assert 'value="flow"' not in (await dora.get(f"{dora.root}/keys")).text
     assert (await make(dora))[0] == 200

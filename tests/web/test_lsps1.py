@@ -28,10 +28,10 @@ async def test_an_order_is_shown_with_its_source_and_node(
     order_id = await placed(world, alice.organization_id, Source.HTTP)
     page = f"{alice.root}/channels/{order_id}"
     text = await _text(alice, page)
-    assert "waits for its buyer" in text
+    assert "Waiting for the buyer" in text
     for shown in ("LSPS1 over HTTP", "203.0.113.5", KEY):
         assert shown in text
-    for hidden in ("On-chain", "Copy invoice", "Connect it to the seller"):
+    for hidden in ("On-chain", "Copy invoice", "Connect your node to the seller"):
         assert hidden not in text
     assert "LSPS1" in await _text(alice, f"{alice.root}/channels")
     world.seller.online.add(KEY)

@@ -61,7 +61,7 @@ async def test_many_are_found_by_state_and_name(
     assert len(listed((await alice.get(f"{nodes}?name=N+00")).text)) == 10
     assert listed((await alice.get(f"{nodes}?name={name[-3:]}")).text) == [name]
     both = f"{nodes}?status=waiting_init&name={name[-3:]}"
-    assert "No such nodes" in (await alice.get(both)).text
+    assert "No nodes match" in (await alice.get(both)).text
     assert (await alice.get(f"{nodes}?status=%3Cb%3E")).status == 200
     assert "<b>" not in (await alice.get(f"{nodes}?name=%3Cb%3E")).text
 

@@ -50,7 +50,7 @@ def test_a_node_that_was_stopped_is_told_from_one_that_ended() -> None:
     assert (step.title, step.label) == ("This node is stopped.", "Start node")
     ended = next_step(a_node(Status.STOPPED))
     assert ended is not None
-    assert ended.title == "lnd ended by itself."
+    assert ended.title == "lnd stopped unexpectedly."
 
 
 def test_why_it_failed_is_said_with_it() -> None:

@@ -56,7 +56,7 @@ async def test_nodes_that_need_somebody_are_listed_with_whose_they_are(
     await made(opal, fleet_harness)
     shown = (await opal.get("/app/operator/nodes")).text
     assert "Waiting for wallet" in shown
-    assert "Nodes that crash" in shown
+    assert "nodes that crash" in shown
     assert "v0.20.1-beta</dt>" in shown
 
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
@@ -124,9 +124,9 @@ async def test_an_order_whose_ticket_was_lost_asks_for_a_person(
     assert "No orders need attention" in (await opal.get("/app/operator/orders")).text
     world.market.forget(next(iter(await tickets(world))))
     shown = (await opal.get("/app/operator/orders")).text
-    assert "the market has lost its ticket" in shown
+    assert "the market lost the ticket" in shown
     assert request.order_id in shown
-    told = "1 order needs attention: the market has lost its ticket"
+    told = "1 order needs attention: the market lost the ticket"
     assert told in (await opal.get("/app/operator")).text
     world.market.away = True
     assert told not in (await opal.get("/app/operator")).text

@@ -267,7 +267,7 @@ class TestLimits:
         statuses = [each.status for each in answers]
         assert statuses[0] == 200
         assert statuses[-1] == 429
-        assert "organization makes too many requests" in answers[-1].text
+        assert "organization sends too many requests" in answers[-1].text
         assert (await charlie.get(f"{charlie.root}/nodes")).status == 200
 
     async def test_strangers_are_counted_by_their_address(

@@ -64,7 +64,7 @@ async def test_a_link_sets_a_new_password_and_ends_every_session(
     assert (short.status, "at least 10 characters" in short.text) == (400, True)
     done = await chosen(nobody, link)
     assert done.location == "/app/sign-in?done=reset"
-    assert "Your password is changed" in (await nobody.get(done.location)).text
+    assert "Your password was changed" in (await nobody.get(done.location)).text
     await send_emails(office)
     assert served.subjects(ALICE) == [
         "Reset your password",
@@ -100,7 +100,7 @@ async def test_a_link_works_only_in_the_browser_that_asked(
     for each in (thief, Visitor(site)):
         opened = await each.get(link)
         assert (opened.status, ALICE in opened.text) == (403, False)
-        assert "only in the browser in which it was asked for" in opened.text
+        assert "only in the browser that requested it" in opened.text
         taken = await chosen(each, link)
         assert taken.status == 403
     assert (await chosen(nobody, link)).status == 303

@@ -459,7 +459,7 @@ async def test_a_code_completes_no_sign_in_that_has_ended(
     await alice.get("/app/account")
     await alice.submit("/app/account/sign-out-elsewhere")
     code = totp_code(RFC_SECRET, int(fleet_harness.now.timestamp()) // 30)
-    with pytest.raises(Unauthorized, match="This sign-in has ended"):
+    with pytest.raises(Unauthorized, match="Your sign-in timed out"):
         await sign_in.second_factor(platform, half, code, now=fleet_harness.now)
 
 

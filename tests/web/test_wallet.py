@@ -200,7 +200,7 @@ async def test_the_page_says_how_to_trust_the_platform_and_what_that_gives_away(
     assert "Restart your browser" in said
     assert authority.fingerprint in said
     assert str(authority.scope) in said
-    assert "any web site" not in said
+    assert "any website" not in said
 
 
 async def test_the_page_warns_of_an_authority_that_may_vouch_for_everything(
@@ -215,5 +215,5 @@ async def test_the_page_warns_of_an_authority_that_may_vouch_for_everything(
     await fleet_harness.work()
     page = f"{alice.root}/nodes/{node.id}/wallet/initialise"
     said = (await alice.get(page)).text
-    assert "can vouch for any web site" in said
+    assert "can sign for any website" in said
     assert "leyden authority rotate" in said

@@ -87,8 +87,8 @@ async def test_the_bakery_takes_no_password_that_opens_nothing(
         kept = {"kind": "seed", "value": seal_jwe(WORDS, "harbour light", about)}
         await alice.get(f"{node}/wallet/bakery")
         assert (await alice.submit(f"{node}/wallet/backups", kept)).status == 200
-        assert "opens nothing in the vault" in await said("harbor light")
-        assert "could not be reached" in await said("harbour light")
+        assert "nothing in the vault can be decrypted" in await said("harbor light")
+        assert "could not reach the node" in await said("harbour light")
         await see_what_a_browser_without_webcrypto_is_told(browser, url, node)
 
 

@@ -25,8 +25,10 @@ _AT = re.compile(r"(.*?)(?: - at `\$\.?(.*)`)?", re.DOTALL)
 _UNKNOWN_FIELD = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 _FRACTION = re.compile(r"-?[0-9]+(\.[0-9]*(e[+-]?[0-9]+)?|e[+-]?[0-9]+)", re.IGNORECASE)
 _NO_INTEGER = {
-    "Expected `int`, got `_Fraction`": "must be whole, without a point or an exponent",
-    "Expected `int`, got `_Huge`": "is too large a number",
+    "Expected `int`, got `_Fraction`": (
+        "must be a whole number, without a decimal point or an exponent"
+    ),
+    "Expected `int`, got `_Huge`": "is too large",
 }
 _MISSING_FIELD = re.compile(r"Object missing required field `(.*)`")
 
@@ -87,7 +89,7 @@ def parse_json(raw: bytes) -> object:
 def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     value = dict(pairs)
     if len(value) != len(pairs):
-        raise Malformed("the body has an object with a duplicate key")
+        raise Malformed("the body has an object with duplicate keys")
     return value
 
 
@@ -129,11 +131,9 @@ def _refuse_unstorable(value: object, place: str = "") -> None:
     match value:
         case str():
             if "\0" in value:
-                raise Malformed(
-                    f"{_prefix(place)}a text must not contain a NUL character"
-                )
+                raise Malformed(f"{_prefix(place)}text must not contain NUL characters")
             if not value.isascii() and any("\ud800" <= c <= "\udfff" for c in value):
-                problem = "a text must not contain half a surrogate pair"
+                problem = "text must not contain an unpaired surrogate"
                 raise Malformed(f"{_prefix(place)}{problem}")
         case dict():
             for key, each in value.items():
@@ -166,8 +166,8 @@ def _rephrase(error: str, into: type) -> str:
         return f"{prefix}{_NO_INTEGER[problem]}"
     problem = re.sub("`_(Fraction|Huge)`", "number", problem)
     if unknown := _UNKNOWN_FIELD.fullmatch(problem):
-        name = unknown[1] if _PLAIN_NAME.fullmatch(unknown[1]) else "of that name"
-        return f"{prefix}there is no field {name} here"
+        name = f" {unknown[1]}" if _PLAIN_NAME.fullmatch(unknown[1]) else ""
+        return f"{prefix}unknown field{name}"
     if missing := _MISSING_FIELD.fullmatch(problem):
         return f"{prefix}the field {missing[1]} is required"
     if problem.startswith("Invalid enum value"):

@@ -39,7 +39,7 @@ LIMITS: Final = Limits(body_bytes=_LARGEST)
 _LARGE: Final = 8 * 1024
 # A backup for each channel that opens or closes, and one report every few minutes.
 _PER_MINUTE: Final = 60
-_NOT_YOURS: Final = "this pod's token is not for that node"
+_NOT_YOURS: Final = "this pod's token is not valid for this node"
 _PATH: Final = re.compile(r"/nodes/([A-Za-z0-9-]{1,64})/report")
 
 log = logging.getLogger(__name__)
@@ -80,9 +80,9 @@ class Companions:
             if error.retry_after_s is not None:
                 headers.append((b"retry-after", b"%d" % error.retry_after_s))
             if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-                log.warning("a report is not taken", extra={"why": error.message})
+                log.warning("rejected a report", extra={"why": error.message})
         except Exception:
-            log.exception("a report could not be taken")
+            log.exception("could not accept a report")
             status = 500
             body = msgspec.json.encode(Problem("internal error; it has been logged"))
         count("companion_report", status)

@@ -64,7 +64,7 @@ class Cycle(RequestResponseCycle):
 
     async def send_500_response(self) -> None:
         """Send a JSON 500 response for an application that failed."""
-        body = msgspec.json.encode({"message": "something went wrong here"})
+        body = msgspec.json.encode({"message": "something went wrong on our side"})
         await self.send(
             {
                 "type": "http.response.start",

@@ -135,5 +135,7 @@ def _place(request: Request, tails: Tails) -> AbstractContextManager[None]:
 
 def _tails(request: Request) -> Tails:
     if (tails := request.platform.tails) is None:
-        raise Away("nobody waits for events here; read without `wait`")
+        raise Away(
+            "this platform can't wait for events; send the request without `wait`"
+        )
     return tails

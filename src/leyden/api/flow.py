@@ -234,4 +234,4 @@ def _place(cursor: str) -> tuple[datetime, str] | None:
             return from_us(int(place[1])), place[2].decode()
     except (binascii.Error, ValueError, OverflowError):
         pass
-    raise Malformed("cursor: is not the cursor of an earlier page")
+    raise Malformed("cursor: must be the `next_cursor` of an earlier page")

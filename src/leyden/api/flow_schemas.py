@@ -27,17 +27,17 @@ class ChannelWish(
     """The channel to price or order."""
 
     capacity: Annotated[
-        Amount, Meta(description="The size of the channel, in satoshis.")
+        Amount, Meta(description="Capacity of the channel, in satoshis.")
     ]
     self_chan_balance: Annotated[
         Amount, Meta(description="Your starting balance, in satoshis.")
     ] = 0
     lease_duration_blocks: Annotated[
-        Amount, Meta(description="The minimum lifetime, in blocks.")
+        Amount, Meta(description="Minimum lifetime, in blocks.")
     ] = USUAL_LEASE
     node_tier: Annotated[
         Literal["best", "any"],
-        Meta(description="Which sellers to accept: the best, or any."),
+        Meta(description="Sellers to accept: `best` or `any`."),
     ] = "best"
     bps: Annotated[
         Amount | msgspec.UnsetType,
@@ -48,23 +48,32 @@ class ChannelWish(
         str,
         Meta(
             max_length=400,
-            description="The node that gets the channel: its public key, or "
-            "`PUBLIC-KEY@HOST:PORT`. No ticket is made then.",
+            description=(
+                "The node that gets the channel: its public key, or "
+                "`PUBLIC-KEY@HOST:PORT`. Such an order has no ticket."
+            ),
         ),
     ] = ""
     node_id: Annotated[
         str,
-        Meta(max_length=100, description="Or a node of your organization here."),
+        Meta(
+            max_length=100,
+            description=(
+                "The node that gets the channel: the id of a node in your organization."
+            ),
+        ),
     ] = ""
     announce: Annotated[
         bool,
-        Meta(description="With a node: whether the channel is announced to all."),
+        Meta(description="With a node: announce the channel to the network."),
     ] = False
     zero_conf: Annotated[
         bool,
         Meta(
-            description="With a node: the channel is usable before it confirms. Its "
-            "lnd has to accept that, and the channel is private."
+            description=(
+                "With a node: make the channel usable before it confirms. The node's "
+                "lnd must accept such channels, and the channel is private."
+            )
         ),
     ] = False
 

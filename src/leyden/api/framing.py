@@ -63,7 +63,9 @@ def _check_host(host: bytes | None, version: str) -> None:
         if version == "1.1":
             raise RequestRejected(400, "the header host is required")
     elif not _HOST.fullmatch(host):
-        raise RequestRejected(400, "the header host is not a name and a port")
+        raise RequestRejected(
+            400, "the header host must be a name, or a name and a port"
+        )
 
 
 def framing_of(headers: Iterable[tuple[bytes, bytes]]) -> bytes:
@@ -81,7 +83,7 @@ def check_target(target: bytes, method: str) -> bytes:
     header.
     """
     if target[:1] != b"/" and not (target == b"*" and method == "OPTIONS"):
-        raise RequestRejected(400, "the request's target must begin with a slash")
+        raise RequestRejected(400, "the request target must begin with a slash")
     if b"#" in target:
-        raise RequestRejected(400, "the request's target must not have a fragment")
+        raise RequestRejected(400, "the request target must not have a fragment")
     return target

@@ -57,7 +57,7 @@ class Gateways:
             if error.retry_after_s is not None:
                 headers.append((b"retry-after", b"%d" % error.retry_after_s))
         except Exception:
-            log.exception("a gateway could not be answered")
+            log.exception("could not answer a gateway")
             status, body = 500, msgspec.json.encode(Problem(INTERNAL))
         else:
             status, body = (304, b"") if answer is None else (200, answer)

@@ -121,7 +121,9 @@ async def _claim(
         await quotas.check_answers(tx, limits, mine[0], now=now)
         return None
     if saved.request != request:
-        raise Malformed("Idempotency-Key: was used before with another request")
+        raise Malformed(
+            "Idempotency-Key: already used for a different request; use a new key"
+        )
     if saved.status is not None and saved.body is not None:
         body = platform.sealer.open(saved.body, purpose=f"{PURPOSE} of {mine[0]}")
         return saved.status, body

@@ -54,5 +54,5 @@ class Uses:
                 await tx.keys.used(used)
         except LeydenError as error:  # the next minute tells it as well
             log.warning(
-                "uses of keys were not written down", extra={"why": error.message}
+                "could not record the use of keys", extra={"why": error.message}
             )

@@ -59,7 +59,7 @@ class Lsps1OverHttp:
             if error.retry_after_s is not None:
                 headers.append((b"retry-after", b"%d" % error.retry_after_s))
         except Exception:
-            log.exception("a request of LSPS1 failed")
+            log.exception("an LSPS1 request failed")
             status, said = 500, {"error": INTERNAL, "message": INTERNAL}
         count("lsps1", status)
         await answer(scope, send, status, headers, _encode(said))

@@ -73,7 +73,7 @@ class StrictProtocol(Ending):
                 return
             if data[0] == _LINE_FEED:
                 self._refuse(
-                    RequestRejected(400, "a request cannot begin with a line feed")
+                    RequestRejected(400, "a request must not begin with a line feed")
                 )
                 return
         self._slice = len(data)
@@ -111,16 +111,12 @@ class StrictProtocol(Ending):
         elif self._part is Part.BODY and self._wire > (
             self._limits.body_bytes * _WIRE_PER_BYTE
         ):
-            self._refuse(
-                RequestRejected(413, "the body comes in too many small chunks")
-            )
+            self._refuse(RequestRejected(413, "the body has too many small chunks"))
 
     def on_message_begin(self) -> None:
         """Start reading a request."""
         if len(self.pipeline) >= self._limits.pipelined:
-            raise RequestRejected(
-                400, "too many requests were sent ahead of their answers"
-            )
+            raise RequestRejected(400, "too many pipelined requests")
         super().on_message_begin()
         self._enter(Part.HEAD, self._limits.header_s)
         self._size = 0
@@ -129,7 +125,7 @@ class StrictProtocol(Ending):
         """Add a part of the request target."""
         self.url += url
         if len(self.url) > self._limits.target_bytes:
-            raise RequestRejected(414, "the request's target is too long")
+            raise RequestRejected(414, "the request target is too long")
 
     def on_header(self, name: bytes, value: bytes) -> None:
         """Add a header; reject one too many, and any that follows the body."""

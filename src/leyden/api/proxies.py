@@ -68,7 +68,9 @@ class Proxies:
 def _network(text: str) -> Network:
     found = ipaddress.ip_network(text)
     if found.prefixlen == 0:
-        raise ValueError(f"{text} is everybody, who could then claim any address")
+        raise ValueError(
+            f"{text} includes everybody, so anyone could forge a client address"
+        )
     return found
 
 

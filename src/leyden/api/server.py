@@ -38,7 +38,7 @@ def bind(host: str, port: int, *, setting: str = "api_port") -> list[socket.sock
         )
     except (socket.gaierror, UnicodeError):
         name = setting.replace("_port", "_host")
-        raise SetupError(f"{name}: there is no address for {host!r}") from None
+        raise SetupError(f"{name}: no IP address for {host!r}") from None
     sockets: list[socket.socket] = []
     try:
         for family, address in dict.fromkeys((each[0], each[4]) for each in found):
@@ -140,13 +140,13 @@ def _why(error: OSError, host: str, port: int, setting: str) -> str:
     match error.errno:
         case errno.EADDRINUSE:
             return (
-                f"port {port} on {host} is taken by another program; stop that one, or "
+                f"port {port} on {host} is in use; stop the program that uses it, or "
                 f"choose another port with LEYDEN_{setting.upper()}; `leyden doctor` "
-                "lists every port that is taken"
+                "lists every port that is in use"
             )
         case errno.EACCES:
             return (
-                f"port {port} needs more rights than this user has; choose one from "
+                f"port {port}: this user is not allowed to use it; choose a port from "
                 f"1024 up with LEYDEN_{setting.upper()}"
             )
         case errno.EADDRNOTAVAIL:

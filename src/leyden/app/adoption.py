@@ -95,7 +95,9 @@ async def accept(platform: Platform, node_id: str, *, actor: str) -> None:
     async with platform.database.transaction() as tx:
         before = await tx.nodes.lock(node_id)
         if not await tx.node_starts.accept(node_id):
-            raise SetupError(f"node {node_id} was never started: nothing is refused")
+            raise SetupError(
+                f"node {node_id} was never started: there is nothing to accept"
+            )
         await tx.audit.add(
             at=now,
             actor=actor,

@@ -96,9 +96,9 @@ def advice(settings: Settings) -> str:
         return error.message
     if authority.scope is None:
         return (
-            "the platform's authority may vouch for any name on the internet, to all "
-            "who trust it. `leyden authority rotate` makes one that may vouch for this "
-            "platform's names alone; clients need the new root"
+            "the platform's authority can sign for any name on the internet. `leyden "
+            "authority rotate` creates an authority that can sign for this platform's "
+            "names only; clients need the new root"
         )
     return ""
 

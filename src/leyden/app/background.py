@@ -41,9 +41,7 @@ async def _run(name: str, job: Job, again_s: float) -> None:
         try:
             await job()
         except Exception:
-            log.exception(
-                "a background job failed; it starts again", extra={"job": name}
-            )
+            log.exception("a background job failed; restarting it", extra={"job": name})
             await asyncio.sleep(again_s)
         else:
             return

@@ -39,9 +39,9 @@ async def set_up(
     settings = platform.settings
     if places.is_ready(settings):
         raise SetupError(
-            f"backups of {settings.home_path} are set up already: "
-            f"{places.folder(settings)} has the store's password; move it away "
-            "to begin with another store"
+            f"backups of {settings.home_path} are already set up: "
+            f"{places.folder(settings)} has the store's password; move it away to "
+            "start with another store"
         )
     places.store(settings, programs, password="-")  # noqa: S106  are the settings right?
     identity = ""
@@ -74,6 +74,6 @@ def _reserve(path: Path) -> None:
     try:
         os.close(os.open(path, _NEW, 0o600))
     except FileExistsError:
-        raise SetupError(f"{path} exists; choose another place") from None
+        raise SetupError(f"{path} already exists; choose another file") from None
     except OSError as error:
         raise SetupError(f"{path}: {error.strerror}") from None

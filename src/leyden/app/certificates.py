@@ -106,7 +106,7 @@ async def _follow(
             newest = await _issued(platform, name)
         except Away as error:
             log.info(
-                "the API's certificate was not looked at", extra={"why": error.message}
+                "could not check the API's certificate", extra={"why": error.message}
             )
             continue
         if newest is not None and newest != served:

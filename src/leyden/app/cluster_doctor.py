@@ -11,25 +11,27 @@ from leyden.runtimes.kubernetes.api import Api
 from leyden.settings import Settings
 
 _HIDDEN: Final = (
-    "whitelists would be about machines: set externalTrafficPolicy: Local on the "
-    "service of gateways: %s"
+    "whitelists would see machines' addresses, not callers': set "
+    "externalTrafficPolicy: Local on the gateways' service: %s"
 )
 
 _MEASURED: Final = "memory and processor of nodes are known"
 
 
 async def examine(settings: Settings) -> AsyncIterator[Result]:
-    """Check the cluster, and try from a pod what nodes can reach."""
-    what = "the cluster can run nodes, and we may do what that takes"
+    """Check the cluster, and try from a pod what nodes reach."""
+    what = "the cluster can run nodes, and we have the permissions for it"
     try:
         if settings.runtime == "local":
-            raise SetupError('runtime: nodes run here; set runtime = "kubernetes"')
+            raise SetupError(
+                'runtime: nodes run on this machine; set runtime = "kubernetes"'
+            )
         clusters.check(settings)
         async with pods.connected(settings) as api:
             yield Result(what=what, to_do="")
             if namespace := callers.own_namespace():
                 to_do = await _gateways(api, namespace)
-                yield Result(what="gateways see who calls them", to_do=to_do)
+                yield Result(what="gateways see their callers' addresses", to_do=to_do)
             _, to_do = await resource_metrics.ask(api)
             yield Result(what=_MEASURED, to_do=to_do, is_optional=True)
             what = "a pod in the nodes' namespace runs"

@@ -93,8 +93,8 @@ def _companion_needed_because(settings: Settings) -> str:
         return "runtime is both: its program copies nodes into the cluster"
     if settings.mainnet_backend:
         return (
-            "mainnet_backend is: without it no channel backup leaves a node's volume, "
-            "and macaroons in clear stay there"
+            "mainnet_backend is: without a companion, no channel backup leaves a "
+            "node's volume, and plain macaroons stay on it"
         )
     return ""
 
@@ -111,7 +111,7 @@ def check_companion(settings: Settings) -> None:
     url = urlsplit(settings.companion_url)
     if url.scheme != "https" or not url.hostname or url.path not in {"", "/"}:
         raise SetupError(
-            "companion_url: must be https://HOST:PORT, as nodes' pods reach this "
+            "companion_url: must be https://HOST:PORT where nodes' pods reach this "
             "platform, since companion_image is set"
         )
 

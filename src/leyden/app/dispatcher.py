@@ -89,10 +89,14 @@ def _ports(text: str) -> Iterator[int]:
     for word in words(text):
         match = _PORTS.fullmatch(word)
         if match is None:
-            raise SetupError(f"webhook_ports: {word} is no port, nor like 8000-9999")
+            raise SetupError(
+                f"webhook_ports: {word} must be a port, or a range like 8000-9999"
+            )
         low, high = int(match[1]), int(match[2] or match[1])
         if not 1 <= low <= high <= _EVERY_PORT[-1]:
-            raise SetupError(f"webhook_ports: {word} is no port, nor like 8000-9999")
+            raise SetupError(
+                f"webhook_ports: {word} must be a port, or a range like 8000-9999"
+            )
         yield from range(low, high + 1)
 
 
@@ -101,7 +105,7 @@ def _waits(text: str) -> tuple[timedelta, ...]:
         return tuple(timedelta(seconds=_seconds(word)) for word in words(text))
     except ValueError:
         raise SetupError(
-            "webhook_retries_s: must be whole seconds with commas between"
+            "webhook_retries_s: must be whole seconds, comma-separated"
         ) from None
 
 

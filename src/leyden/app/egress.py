@@ -26,7 +26,8 @@ HOW: Final = (
     "capability NET_ADMIN in a container"
 )
 _WITHOUT: Final = (
-    'or set nodes_fence = "off" and accept that nodes reach what this machine reaches'
+    'or set nodes_fence = "off", and accept that nodes can reach everything that this '
+    "machine can"
 )
 
 
@@ -78,13 +79,13 @@ def unavailable_because(settings: Settings) -> str:
         return 'the setting nodes_fence is "off"'
     if not settings.nodes_first_uid:
         if not may_give_users():
-            return "Leyden does not run as root, so nodes have no users of their own"
+            return "Leyden does not run as root, so nodes can't run as their own users"
         folders = settings.home_path.absolute().parents
         above = next(each for each in folders if each.exists())
         if not can_be_reached(above):
             return (
-                f"other users may not pass through {above} to the home folder, so "
-                "nodes have no users of their own (chmod o+x each folder above it)"
+                f"other users can't pass through {above} to the home folder, so nodes "
+                "can't run as their own users (chmod o+x each folder above it)"
             )
     return nftables.unavailable_reason()
 
@@ -96,7 +97,7 @@ def startup_error(settings: Settings, why: str | None = None) -> str:
         return ""
     return (
         f"nodes_fence: the egress policy of nodes is required, but {why}. It is "
-        f"required since {because}. {HOW}, {_WITHOUT}"
+        f"required because {because}. {HOW}, {_WITHOUT}"
     )
 
 
@@ -120,7 +121,7 @@ class Gate:
             self._seen = None
             if not await asyncio.to_thread(self._in_place):
                 raise Away(
-                    "the egress policy of nodes is not in place: no node starts until "
-                    "it is back"
+                    "the egress policy of nodes is not in place: nodes can't start "
+                    "until it is back"
                 )
             self._seen = time.monotonic()

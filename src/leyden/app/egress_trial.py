@@ -21,9 +21,9 @@ _NOT_HELD: Final = (
 
 
 async def examine(settings: Settings, api: Api) -> AsyncIterator[tuple[str, str]]:
-    """Yield each trial, and what to do about it; "" if nothing."""
+    """Yield what was tried, and what to do about it; "" if it is as it should be."""
     if not settings.companion_image:
-        raise SetupError("companion_image: must be set, its program is what tries")
+        raise SetupError("companion_image: must be set: its program runs the test")
     companions = _address(settings.companion_url, _HTTPS)
     closed = {
         "the API server": _address(api.server, _HTTPS),
@@ -40,12 +40,14 @@ async def examine(settings: Settings, api: Api) -> AsyncIterator[tuple[str, str]
         f"companions reach the platform, at {companions}",
         ""
         if found[companions]
-        else "nobody answers them there: is an API server running, and companion_url "
-        "the address of its companion_port?",
+        else (
+            "nothing responds there: check that an API server is running, and that "
+            "companion_url is the address of its companion_port"
+        ),
     )
     for what, where in closed.items():
         yield (
-            f"nodes do not reach {what}, at {where}",
+            f"nodes can't reach {what}, at {where}",
             _NOT_HELD if found[where] else "",
         )
 

@@ -170,7 +170,8 @@ async def _found(settings: Settings, fleet: Fleet, watching: Watching) -> None:
             await origins.warn(fleet, gateways.origins(settings))
         except (Away, Stale) as error:
             log.warning(
-                "owners are not told of updates yet", extra={"why": error.message}
+                "could not notify owners about updates yet",
+                extra={"why": error.message},
             )
             await asyncio.sleep(_AGAIN_S)
         else:

@@ -28,8 +28,8 @@ def gateway(settings: Settings) -> Gateway:
     if not settings.gateway_here:
         if not settings.gateway_token:
             raise SetupError(
-                "gateway_token: must be set, since gateway_here is false: gateways "
-                "elsewhere are known by it"
+                "gateway_token: must be set, since gateway_here is false: gateways on "
+                "other machines authenticate with it"
             )
         return GatewayElsewhere()
     return LocalGateway(
@@ -79,8 +79,8 @@ def prepare_far(settings: Settings, folder: Path) -> None:
 def _far_bootstrap(settings: Settings) -> Bootstrap:
     if not settings.gateway_control or not settings.gateway_token:
         raise SetupError(
-            "gateway_control, gateway_token: a gateway needs the URL of the API, and "
-            "the token by which the API knows it"
+            "gateway_control, gateway_token: must be set for a gateway: the URL of the "
+            "API, and its token"
         )
     ca = settings.gateway_control_ca
     control = Control(

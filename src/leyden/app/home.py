@@ -55,8 +55,8 @@ def _locked(lock: Path, *, what: str) -> Iterator[None]:
         except BlockingIOError:
             file.seek(0)
             raise SetupError(
-                f"{what} is in use by process {file.read().strip() or 'unknown'}; "
-                "stop that one with `leyden down`, or choose another LEYDEN_HOME"
+                f"{what} is in use by process {file.read().strip() or 'unknown'}; stop "
+                "it with `leyden down`, or choose another LEYDEN_HOME"
             ) from None
         file.truncate(0)
         file.write(str(os.getpid()))

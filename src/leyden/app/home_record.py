@@ -21,7 +21,7 @@ from leyden.values import replace
 
 _IN_CLUSTER: Final = (
     "Nodes belong to one namespace of one cluster: set kubeconfig and "
-    "kubernetes_namespace to that one"
+    "kubernetes_namespace to it"
 )
 
 
@@ -58,9 +58,9 @@ async def check_home(platform: Platform, here: Here) -> Here:
         if lost:
             without = "never ran in" if here.cluster else "have no folder in"
             raise SetupError(
-                f"{len(lost)} nodes of this database {without} {shown(here)}, "
-                f"the first of them {lost[0].id}: this is not their home, or not all "
-                f"of it. {_instead(here)}"
+                f"{len(lost)} nodes of this database {without} {shown(here)}, such as "
+                f"{lost[0].id}: this is not their home, or only a part of it. "
+                f"{_instead(here)}"
             )
         async with platform.database.transaction() as tx:
             await tx.homes.add(ours)
@@ -99,9 +99,9 @@ def refuse(known: Home, ours: Home, here: Here) -> None:
     if known.place != ours.place:
         raise SetupError(
             f"{here.folder} is a copy of the home that the nodes of this database "
-            f"belong to, which was last on {known.host}, or it was moved here. Two "
-            "lnds of one node lose its money: make sure that no node runs there any "
-            "more, then run `leyden home adopt`"
+            f"belong to, last on {known.host}, or was moved here. Two lnds of the same "
+            "node lose its money: make sure that no node runs there any more, then "
+            "run `leyden home adopt`"
         )
     refuse_another_authority(known, ours, here)
 
@@ -111,6 +111,6 @@ def refuse_another_authority(known: Home, ours: Home, here: Here) -> None:
     if known.authority != ours.authority:
         raise SetupError(
             f"{here.folder / 'authority'} is not the authority that clients of these "
-            "nodes trust; restore it from your backup, or run `leyden home adopt "
-            "--new-authority` and give clients the new root"
+            "nodes trust; restore the authority from your backup, or run `leyden home "
+            "adopt --new-authority` and give clients the new root"
         )

@@ -17,7 +17,7 @@ def resolved(host: str) -> list[Network]:
         found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except OSError as error:
         log.warning(
-            "nodes cannot reach a host without address",
+            "nodes can't reach a host without an address",
             extra={"host": host, "why": error},
         )
         return []

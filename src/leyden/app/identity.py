@@ -69,7 +69,7 @@ def read(home: Path) -> Here:
         identity, inode = path.read_text().strip(), path.stat().st_ino
     except FileNotFoundError:
         raise SetupError(
-            f"{path} is missing; run `leyden migrate` with this home, which makes it"
+            f"{path} is missing; run `leyden migrate` with this home to create it"
         ) from None
     if not _FORM.fullmatch(identity):
         raise SetupError(

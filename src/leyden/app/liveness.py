@@ -37,7 +37,7 @@ class LivenessCheck:
             if each.id not in self._heard:
                 self._heard[each.id] = (each.beat, time.monotonic())
                 log.warning(
-                    "a process of this home may live where we cannot see it; waiting",
+                    "another process may use this home where we can't see it; waiting",
                     extra={
                         "host": each.host,
                         "pid": each.pid,
@@ -48,8 +48,8 @@ class LivenessCheck:
             if each.beat != beat:
                 raise SetupError(
                     f"this home is in use by process {each.pid} on {each.host}, in "
-                    "another container or on another machine, and nodes there are not "
-                    f"seen from here; stop that one first. {INSTEAD}"
+                    "another container or on another machine, whose nodes this "
+                    f"process can't see; stop it first. {INSTEAD}"
                 )
             if time.monotonic() - since > SILENT.total_seconds():
                 await tx.homes.forget_silent(each)

@@ -46,7 +46,8 @@ def enforce(settings: Settings, placement: Placement, grounds: Grounds) -> Place
         if settings.nodes_fence == "required":
             raise SetupError(egress.startup_error(settings, why))
         log.warning(
-            "no egress policy holds nodes: they reach what we reach", extra={"why": why}
+            "no egress policy: nodes can reach everything that this machine can",
+            extra={"why": why},
         )
         return placement
     with _one_at_a_time():
@@ -54,7 +55,7 @@ def enforce(settings: Settings, placement: Placement, grounds: Grounds) -> Place
         placement = _block(settings, placement, known)
         nftables.apply(policy_of(settings, placement, grounds), known)
     _keep(settings.home_path, placement)
-    log.info("an egress policy holds nodes", extra={"users": block_of(placement)})
+    log.info("egress policy of nodes is active", extra={"users": block_of(placement)})
     return placement
 
 
@@ -112,7 +113,7 @@ def repair(
         if missing or wanted != applied:
             nftables.apply(wanted)
         if missing:
-            log.warning("the egress policy of nodes was gone; it is in place again")
+            log.warning("the egress policy of nodes was missing; restored it")
     except SetupError as error:
         log.error(  # noqa: TRY400
             "the egress policy of nodes may not be in place",
@@ -125,7 +126,7 @@ def repair(
 def _hindrance(settings: Settings, placement: Placement) -> str:
     if placement.first_uid is None:
         return (
-            egress.unavailable_because(settings) or "nodes have no users of their own"
+            egress.unavailable_because(settings) or "nodes don't run as their own users"
         )
     if settings.nodes_fence == "off":
         return egress.unavailable_because(settings)
@@ -152,8 +153,8 @@ def _block(
         if not any(low <= last and begin <= high for begin, last in taken):
             return chosen
     raise SetupError(
-        f"all {_MOST_BLOCKS} blocks of users are other installations'; "
-        "set nodes_first_uid to one that is free"
+        f"other installations use all {_MOST_BLOCKS} blocks of users; set "
+        "nodes_first_uid to a free one"
     )
 
 

@@ -89,7 +89,7 @@ def _backend(settings: Settings, network: str, kind: str) -> Backend:
     if kind == "neutrino":
         return Neutrino(only_peers=words(setting("peers")), fee_url=setting("fee_url"))
     if not setting("rpc_host"):
-        raise SetupError(f"{network}_rpc_host: {kind} needs one, HOST:PORT")
+        raise SetupError(f"{network}_rpc_host: must be HOST:PORT for {kind}")
     if kind == "bitcoind":
         return Bitcoind(
             host=setting("rpc_host"),

@@ -22,13 +22,13 @@ async def begin(
     settings = platform.settings
     if settings.runtime != "both":
         raise SetupError(
-            'runtime: must be "both" for a move, in the settings of the platform that '
-            f'runs as well; it is "{settings.runtime}"'
+            'runtime: must be "both" for a move, also in the settings of the running '
+            f'platform; it is "{settings.runtime}"'
         )
     clusters.check(settings)
     node = await platform.database.reader.nodes.find(node_id)
     if node is None:
-        raise NotFound(f"there is no node {node_id}")
+        raise NotFound(f"no node {node_id}")
     if to is RuntimeName.KUBERNETES and node.version not in clusters.images(settings):
         raise NotAllowed(
             f"kubernetes_images: names no image of lnd {node.version}, which node "
@@ -52,6 +52,7 @@ async def _check_room(platform: Platform, node: Node, to: RuntimeName) -> None:
         room = shutil.disk_usage(where).free
     if needed * _SPARE > room:
         raise NotAllowed(
-            f"node {node.id} has {needed / _GIB:.1f} GiB, and {where} has room for "
-            f"{room / _GIB:.1f}: it needs a quarter more than it has"
+            f"node {node.id} has {needed / _GIB:.1f} GiB, but {where} has room for "
+            f"{room / _GIB:.1f} GiB only: a move needs a quarter more than the node's "
+            "size"
         )

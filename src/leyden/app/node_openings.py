@@ -68,7 +68,7 @@ def _openings(settings: Settings) -> Iterator[Opening]:
         match = _OPENING.fullmatch(word)
         where, port = (match[1] or match[2], int(match[3])) if match else (word, None)
         if port is not None and not 1 <= port <= _MOST_PORT:
-            raise SetupError(f"nodes_may_reach: {port} is no port")
+            raise SetupError(f"nodes_may_reach: {port} must be a port")
         (network,) = networks("nodes_may_reach", where)
         yield Opening(network, port)
 
@@ -79,8 +79,8 @@ def _to_backends(grounds: Grounds) -> Iterator[Opening]:
             host, port = _host_and_port(where)
             if port is None:  # which must never mean all of them
                 raise SetupError(
-                    f"{where}: name its port too, as HOST:PORT; nodes are let through "
-                    "the egress policy to that alone"
+                    f"{where}: must be HOST:PORT, with the port: the egress policy "
+                    "allows nodes only this port"
                 )
             for network in hosts.resolved(host):
                 yield Opening(network, port)

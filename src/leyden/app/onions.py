@@ -43,13 +43,11 @@ def target(settings: Settings) -> str:
         return ""
     if settings.runtime != "local":
         raise SetupError(
-            "tor_control: is for runtime = local; nodes in a cluster have no onion "
+            "tor_control: needs runtime = local; nodes in a cluster have no onion "
             "addresses"
         )
     if not peer_addresses.ports(settings):
-        raise SetupError(
-            "tor_control: onion addresses lead to peer ports; set peer_ports too"
-        )
+        raise SetupError("tor_control: needs peer_ports, which onion addresses lead to")
     if not settings.tor_target and not settings.gateway_here:
         raise SetupError(
             "tor_target: must be set, since gateway_here is false: the address of a "
@@ -58,7 +56,7 @@ def target(settings: Settings) -> str:
     if not settings.tor_target and settings.gateway_balancers:
         raise SetupError(
             "tor_target: must be set, since gateway_balancers is: Tor sends no PROXY "
-            "preamble, so it has to go by a balancer"
+            "header, so it must connect through a load balancer"
         )
     name = "tor_target" if settings.tor_target else "gateway_host"
     try:

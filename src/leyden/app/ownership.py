@@ -112,7 +112,10 @@ async def owned(
             async with platform.database.transaction() as tx:
                 await tx.homes.leave(holder)
         except (Away, Stale) as error:
-            log.info("that we end could not be said", extra={"why": error.message})
+            log.info(
+                ("could not announce that this process stops"),
+                extra={"why": error.message},
+            )
 
 
 async def refuse_unserved(platform: Platform) -> None:
@@ -176,10 +179,13 @@ async def _beat(platform: Platform, ownership: Ownership) -> None:
                 )
                 await ownership.count(tx, now=now)
         except (Away, Stale) as error:
-            log.warning("that we live could not be said", extra={"why": error.message})
+            log.warning(
+                ("could not announce that this process is alive"),
+                extra={"why": error.message},
+            )
             continue
         if not lives:
-            log.error("this home is not ours any more: another one has its nodes")
+            log.error("this home no longer owns its nodes: another home does")
             signal.raise_signal(signal.SIGTERM)
             return
         for tell in ownership.counted:

@@ -37,7 +37,7 @@ def placement_of(settings: Settings, root: Path) -> Placement:
             first_uid = _FIRST_UID_OF_ROOT
         else:
             log.warning(
-                "nodes share our user: others may not pass through the home folder",
+                "nodes share our user: other users can't pass through the home folder",
                 extra={"home": str(settings.home_path)},
             )
     return Placement(
@@ -64,9 +64,9 @@ def shares(settings: Settings) -> Iterator[tuple[Type, Share]]:
 
 
 def cgroups_of(settings: Settings) -> Cgroups | None:
-    """Return the control groups that limit nodes to their shares, if available."""
+    """Return what holds nodes to their shares, if anything can."""
     if settings.nodes_cgroups == "off":
-        log.warning("nodes are not held to their shares: nodes_cgroups is off")
+        log.warning("nodes run without resource limits: nodes_cgroups is off")
         return None
     found = Cgroups(settings.home_path)
     try:
@@ -74,7 +74,7 @@ def cgroups_of(settings: Settings) -> Cgroups | None:
     except SetupError as error:
         if settings.nodes_cgroups == "required":
             raise SetupError(f"nodes_cgroups: {error.message}") from None
-        log.warning("nodes are not held to their shares", extra={"why": error.message})
+        log.warning("nodes run without resource limits", extra={"why": error.message})
         return None
     return found
 

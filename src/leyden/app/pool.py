@@ -37,7 +37,9 @@ def _poold(settings: Settings) -> Poold:
         raise SetupError("pool_host: must be HOST:PORT")
     for name in ("pool_certificate", "pool_macaroon"):
         if not getattr(settings, name):
-            raise SetupError(f"{name}: market is pool, so say where the file is")
+            raise SetupError(
+                f"{name}: must be set, since market is pool: the path of the file"
+            )
     return Poold(
         Access(
             host=settings.pool_host,

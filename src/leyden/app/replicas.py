@@ -24,8 +24,8 @@ SILENT: Final = timedelta(seconds=60)
 _BEAT_S: Final = SILENT.total_seconds() / 6
 _FORGOTTEN: Final = timedelta(hours=1)
 _TOO_OLD: Final = (
-    "newer replicas use what this version of Leyden does not know (its newest "
-    "migration is {}); install theirs"
+    "newer replicas use features that this version of Leyden does not know (its newest "
+    "migration is {}); install their version"
 )
 
 log = logging.getLogger(__name__)
@@ -52,7 +52,10 @@ async def counted(platform: Platform, id_: str) -> AsyncIterator[None]:
             async with platform.database.transaction() as tx:
                 await tx.replicas.leave(id_)
         except (Away, Stale) as error:
-            log.info("that we end could not be said", extra={"why": error.message})
+            log.info(
+                ("could not announce that this process stops"),
+                extra={"why": error.message},
+            )
 
 
 async def _beat(platform: Platform, id_: str, newest: str) -> None:
@@ -63,7 +66,10 @@ async def _beat(platform: Platform, id_: str, newest: str) -> None:
             async with platform.database.transaction() as tx:
                 fits = await tx.replicas.heartbeat(id_, newest=newest, until=until)
         except (Away, Stale) as error:
-            log.warning("that we run could not be said", extra={"why": error.message})
+            log.warning(
+                ("could not announce that this process runs"),
+                extra={"why": error.message},
+            )
             continue
         if not fits:  # it was silent for so long that nobody waited for it
             log.error(_TOO_OLD.format(newest))

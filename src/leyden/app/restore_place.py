@@ -63,7 +63,7 @@ def _held(folder: Path) -> Iterator[None]:
         yield
     except BlockingIOError:
         raise SetupError(
-            f"{folder}: another restore into this home is under way; wait for its end"
+            f"{folder}: another restore into this home is running; wait until it ends"
         ) from None
     finally:
         os.close(file)
@@ -95,8 +95,8 @@ def refuse_occupied(settings: Settings) -> None:
     target = settings.home_path
     if (process := home.holder(settings)) is not None:
         raise SetupError(
-            f"{target}: an installation lives here, process {process}; restore into "
-            "another LEYDEN_HOME, on the machine that takes over"
+            f"{target}: is in use by a running installation, process {process}; "
+            "restore into another LEYDEN_HOME, on the new machine"
         )
     if restored.is_half(target):
         raise SetupError(
@@ -105,26 +105,26 @@ def refuse_occupied(settings: Settings) -> None:
         )
     if target.exists() and (not target.is_dir() or _content(target)):
         raise SetupError(
-            f"{target}: is not empty, and a restore replaces nothing; choose another "
-            "LEYDEN_HOME, or move this folder away"
+            f"{target}: must be empty, because a restore overwrites nothing; choose "
+            "another LEYDEN_HOME, or move this folder away"
         )
     if is_sqlite(settings.database):
         if sqlite_path(settings.database).exists():
             raise SetupError(
-                f"database_url: {sqlite_path(settings.database)} exists, and a restore "
-                "replaces nothing; move it away, or delete it if a restore that was "
-                "killed has left it"
+                f"database_url: {sqlite_path(settings.database)} already exists, and a "
+                "restore overwrites nothing; move it away, or delete it if it is from "
+                "a restore that was killed"
             )
     elif not postgres.is_empty(settings.database):
         raise SetupError(
-            "database_url: the database is not empty, and a restore replaces nothing. "
-            "If one that was killed left it so: `dropdb` and `createdb` it again; else "
-            "create another, empty one"
+            "database_url: the database must be empty, because a restore overwrites "
+            "nothing. If it is from a restore that was killed, `dropdb` and `createdb` "
+            "it again; otherwise create another, empty database"
         )
     if settings.secrets_path.exists():
         raise SetupError(
-            f"secrets_file: {settings.secrets_path} exists, and a restore replaces "
-            "nothing; move it away"
+            f"secrets_file: {settings.secrets_path} already exists, and a restore "
+            "overwrites nothing; move it away"
         )
 
 

@@ -60,6 +60,6 @@ def refuse_unconfirmed(settings: Settings) -> None:
     if found is not None and not found.confirmed:
         raise SetupError(
             f"{settings.home_path} was restored from a backup of {found.host}, and "
-            "stays stopped until you say that the old machine cannot run any more: "
+            "can't start until you confirm that the old machine can't run any more: "
             "`leyden backup restore --old-machine-is-destroyed`"
         )

@@ -137,19 +137,20 @@ def _refuse_other(fetched: Fetched, key: RecoveryKey, settings: Settings) -> Non
     told = fetched.manifest
     if told.installation != key.installation:
         raise SetupError(
-            f"backup {fetched.snapshot.id[:8]} is of installation {told.installation}, "
-            f"the recovery key of {key.installation}; choose a backup of that one"
+            f"backup {fetched.snapshot.id[:8]} belongs to installation "
+            f"{told.installation}, but the recovery key to {key.installation}; choose "
+            "a backup of that installation"
         )
     if told.schema > first_look.newest():
         raise SetupError(
-            f"the backup has schema {told.schema}, made by Leyden {told.leyden}, which "
-            "this version does not know; install that version, or a newer one"
+            f"this version does not know the backup's schema {told.schema}, from "
+            f"Leyden {told.leyden}; install that version, or a newer one"
         )
     if fetched.is_sqlite != is_sqlite(settings.database):
         wanted = "SQLite" if fetched.is_sqlite else "PostgreSQL"
         raise SetupError(
-            f"database_url: the backup is of {wanted}, and this is another database; "
-            f"set it to an empty one of {wanted}"
+            f"database_url: the backup is from {wanted}, but this is a different kind "
+            f"of database; set it to an empty {wanted} database"
         )
 
 

@@ -70,4 +70,4 @@ class SharedClock:
             try:
                 await self.set_by(database)
             except Away as error:
-                log.info("the database's time is not known", extra={"why": error})
+                log.info("unknown database time", extra={"why": error})

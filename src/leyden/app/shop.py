@@ -100,14 +100,18 @@ def shop_of(platform: Platform) -> Shop | None:
 
 
 def sources_of(settings: Settings) -> tuple[Source, ...]:
-    """Return the configured sources of channels."""
+    """Return the sources of channels that the settings list."""
     if not settings.market:
-        raise SetupError("market: treasury_host is set, so say where channels are from")
+        raise SetupError(
+            "market: must be set, since treasury_host is: the sources of channels"
+        )
     listed = sources.parse(settings.market, has_seller=bool(settings.seller_host))
     if settings.mainnet_backend and Source.SIMULATED in listed:
-        raise SetupError("market: simulated tickets are not sold beside mainnet nodes")
+        raise SetupError(
+            "market: must not be simulated on a platform with mainnet nodes"
+        )
     if settings.lsps1 and settings.seller_host and Source.OWN not in listed:
-        raise SetupError("market: list own too; lsps1 sells channels from it")
+        raise SetupError("market: must include own, since lsps1 is set")
     return listed
 
 
@@ -150,11 +154,13 @@ def seller_access(settings: Settings) -> Access | None:
         raise SetupError("seller_host: must be HOST:PORT")
     for name in ("seller_certificate", "seller_macaroon"):
         if not getattr(settings, name):
-            raise SetupError(f"{name}: seller_host is set, so say where the file is")
+            raise SetupError(
+                f"{name}: must be set, since seller_host is: the path of the file"
+            )
     if settings.seller_host == settings.treasury_host:
         raise SetupError(
-            "seller_host: is the treasury; the seller spends, so it must be an lnd of "
-            "its own"
+            "seller_host: is the treasury; the seller spends money, so it needs its "
+            "own lnd"
         )
     return Access(
         host=host,

@@ -27,8 +27,8 @@ async def confirm(settings: Settings, *, actor: str) -> Restored:
     found = restored.find(settings.home_path)
     if found is None or found.confirmed:
         raise SetupError(
-            f"{settings.home_path} is not a restored home that waits: restore one with "
-            "`leyden backup restore --key FILE`"
+            f"{settings.home_path} is not a restored home that waits for confirmation: "
+            "restore one with `leyden backup restore --key FILE`"
         )
     if restored.is_half(settings.home_path):
         raise SetupError(
@@ -37,8 +37,9 @@ async def confirm(settings: Settings, *, actor: str) -> Restored:
         )
     if running := sum(lnds(layout.root(settings.home_path)).values()):
         raise SetupError(
-            f"{running} lnds of {settings.home_path} run on this machine: end them "
-            "with `leyden down --nodes`, as two lnds of one node lose its money"
+            f"{running} lnds of {settings.home_path} run on this machine: stop them "
+            "with `leyden down --nodes`, because two lnds of the same node "
+            "lose its money"
         )
     identity.ensure(settings.home_path)
     confirmed = replace(found, confirmed=to_iso(utc_now()))

@@ -94,10 +94,10 @@ def check_covers(allowed: Scope | None, names: Iterable[str], *, setting: str) -
     for name in names:
         if allowed is not None and not allowed.covers(name):
             raise SetupError(
-                f"{setting}: the platform's authority may vouch for {allowed} alone, "
-                f"not for {name}; stop the platform, run `leyden authority rotate`, "
-                "which makes one for these settings, and start it again (nodes take "
-                "its certificates at their next start; clients need the new root)"
+                f"{setting}: the platform's authority can sign for {allowed} only, not "
+                f"for {name}; stop the platform, run `leyden authority rotate`, which "
+                "creates an authority for these settings, and start it again (nodes "
+                "get new certificates at their next start; clients need the new root)"
             )
 
 

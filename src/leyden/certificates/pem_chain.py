@@ -44,13 +44,13 @@ def parse(chain_pem: str, key_pem: str, *, name: str, now: datetime) -> Tls:
     chain = _chain(chain_pem)
     leaf = chain[0]
     if not _is_for(leaf, name):
-        raise Malformed(f"certificate: is not for {name}")
+        raise Malformed(f"certificate: must be valid for {name}")
     for each in chain:
         if not each.not_valid_before_utc <= now < each.not_valid_after_utc:
-            raise Malformed("certificate: is not valid at this time")
+            raise Malformed("certificate: has expired, or is not valid yet")
     key = pem_key.parse(key_pem)
     if key.public_key() != leaf.public_key():
-        raise Malformed("key: is not the key of the first certificate")
+        raise Malformed("key: must be the private key of the first certificate")
     return Tls(
         chain_pem=b"".join(each.public_bytes(Encoding.PEM) for each in chain),
         key_pem=key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
@@ -81,10 +81,12 @@ def _chain(pem: str) -> list[x509.Certificate]:
             each.verify_directly_issued_by(signer)
     except _UNREADABLE:
         raise Malformed(
-            "certificate: must be PEM certificates, each issued by the next"
+            "certificate: must be a PEM chain, each certificate issued by the next"
         ) from None
     except InvalidSignature:
-        raise Malformed("certificate: is not signed by the next one") from None
+        raise Malformed(
+            "certificate: must be signed by the next certificate in the chain"
+        ) from None
     return chain
 
 
@@ -102,8 +104,8 @@ def _check_key(certificate: x509.Certificate) -> None:
         usable = isinstance(key, ed25519.Ed25519PublicKey)
     if not usable:
         raise Malformed(
-            "certificate: must have keys of an elliptic curve (P-256, P-384, P-521), "
-            "Ed25519, or RSA of 2048 to 4096 bits"
+            "certificate: keys must be elliptic curve (P-256, P-384, P-521), Ed25519, "
+            "or RSA with 2048 to 4096 bits"
         )
 
 

@@ -30,7 +30,7 @@ _PEM: Final = re.compile(
     r"-----END (?:RSA |EC )?PRIVATE KEY-----"
 )
 _RSA = bytes.fromhex("2a864886f70d010101")  # 1.2.840.113549.1.1.1
-_NO_PEM = "key: is not a PEM key without a password"
+_NO_PEM = "key: must be a PEM key without a password"
 _NOT_USABLE = (
     "key: must be an elliptic curve key (P-256, P-384, P-521), or an RSA key "
     f"of {RSA_BITS.start} to {RSA_BITS.stop - 1} bits"
@@ -92,4 +92,4 @@ def _check_rsa(key: rsa.RSAPrivateKey) -> None:
         and numbers.iqmp * q % p == 1
     )
     if not fits:
-        raise Malformed("key: is an RSA key whose numbers do not belong together")
+        raise Malformed("key: not a valid RSA key (its numbers do not match)")

@@ -40,14 +40,14 @@ def check_backup(value: object, *, kind: str, limit: int) -> None:
     for layer in _layers(check_size(value, kind=kind, limit=limit), kind):
         if _is_readable(layer.content, kind):
             raise Malformed(
-                f"{kind}: must be encrypted before it is sent; what was sent can be "
-                "read by anyone, so take it for lost"
+                f"{kind}: must be encrypted; you sent it in plain text, so treat it as "
+                "compromised"
             )
         encrypted = encrypted or _is_ciphertext(layer)
     if not encrypted:
         raise Malformed(
-            f"{kind}: must be encrypted before it is sent, and hold 32 bytes of "
-            "ciphertext or more; as JWE, age, OpenPGP and OpenSSL write it"
+            f"{kind}: must be encrypted, with at least 32 bytes of ciphertext; use "
+            "JWE, age, OpenPGP or OpenSSL"
         )
 
 
@@ -58,7 +58,7 @@ def check_size(value: object, *, kind: str, limit: int) -> str:
     try:
         size = len(value.encode())
     except UnicodeEncodeError:
-        raise Malformed(f"{kind}: must be text that UTF-8 can write") from None
+        raise Malformed(f"{kind}: must be valid UTF-8 text") from None
     if not 0 < size <= limit:
         raise Malformed(f"{kind}: must have 1 to {limit} bytes")
     if "\0" in value:
@@ -84,8 +84,8 @@ def _layers(value: str, kind: str) -> Iterator[Layer]:
 
 def _too_much(kind: str) -> Malformed:
     return Malformed(
-        f"{kind}: is wrapped in too many layers to be looked into; send the "
-        "ciphertext as your program wrote it, encoded once"
+        f"{kind}: is encoded too many times; send the ciphertext as your program wrote "
+        "it, encoded once"
     )
 
 

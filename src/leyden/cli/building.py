@@ -62,9 +62,9 @@ def _line(step: Step, *, going_on_s: float = 0.0) -> str:
     size = f"{step.size / _MIB:.0f} MB"
     match step.state:
         case State.WAITING:
-            said = "another process builds it; waiting"
+            said = "another process is building it; waiting"
         case State.FETCHING:
-            said = "fetching its sources"
+            said = "fetching the source code"
         case State.BUILDING:
             said = "building"
         case State.BUILT:

@@ -28,7 +28,7 @@ _CHECKS: dict[str, Sequence[str]] = {
 
 @click.command()
 def check() -> None:
-    """Run the linters, the type checker, and the tests of arrows and guards.
+    """Run the linters, the type checker, and the import and guard tests.
 
     \b
     leyden check
@@ -53,7 +53,7 @@ def check() -> None:
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
-@click.option("--long", is_flag=True, help="Also what takes minutes.")
+@click.option("--long", is_flag=True, help="Also run tests that take minutes.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def test(arguments: tuple[str, ...], *, long: bool) -> None:
     """Run the tests; ARGUMENTS go to pytest.
@@ -96,7 +96,7 @@ def _build_daemons() -> None:
 @click.argument("name", required=False)
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 def bench(name: str | None, arguments: tuple[str, ...]) -> None:
-    """Run one benchmark of bench/, or list them.
+    """Run a benchmark from bench/, or list all benchmarks.
 
     \b
     leyden bench
@@ -114,7 +114,7 @@ def bench(name: str | None, arguments: tuple[str, ...]) -> None:
             print(f"{each:12}  {sentence}")
         return
     if name not in known:
-        raise SetupError(f"there is no benchmark {name}; `leyden bench` lists them")
+        raise SetupError(f"no benchmark {name}; `leyden bench` lists all benchmarks")
     command = (sys.executable, "-m", f"bench.{name}", *arguments)
     done = subprocess.run(command, cwd=_ROOT, check=False)
     sys.exit(done.returncode)
@@ -133,4 +133,6 @@ def _ours(command: Sequence[str]) -> Sequence[str]:
 
 def _from_a_clone() -> None:
     if not (_ROOT / "tests").is_dir():
-        raise SetupError("this works in a clone of the repository, run as ./leyden")
+        raise SetupError(
+            "this command works only in a clone of the repository: run ./leyden"
+        )

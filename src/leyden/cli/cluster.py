@@ -24,34 +24,34 @@ from leyden.devcluster.status import status as look
 _home = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder that holds everything; otherwise LEYDEN_HOME, or ./.leyden.",
+    help="Folder of the installation. Default: LEYDEN_HOME, or ./.leyden.",
 )
 
 
 @click.group(cls=Group)
 def cluster() -> None:
-    """Run a Kubernetes on this machine, to try and test with."""
+    """Run a Kubernetes cluster on this machine, for tests."""
 
 
 @cluster.command()
 @click.option(
     "--machines",
     type=click.IntRange(1, MOST_MACHINES),
-    help="How many machines run pods; otherwise as many as before, at first one.",
+    help="Number of machines that run pods. Default: as before, or 1.",
 )
 @click.option(
     "--api-only",
     is_flag=True,
-    help="Without machines: the API and its controllers, which need no root.",
+    help="Start only the API and its controllers, which need no root.",
 )
 @_home
 def up(home: Path | None, machines: int | None, *, api_only: bool) -> None:
-    """Start a Kubernetes cluster on this machine, or what is missing of it.
+    """Start a Kubernetes cluster on this machine, or its missing parts.
 
-    The first time it builds Kubernetes from source, which takes many minutes, and
-    extracts containerd, runc and etcd from Debian's packages; nothing is installed.
-    After that it takes seconds. All of it runs in namespaces of its own, until
-    `leyden dev cluster down`.
+    The first start builds Kubernetes from source, which takes many minutes, and
+    extracts containerd, runc and etcd from Debian packages without installing them.
+    Later starts take seconds. The cluster runs in its own namespaces until `leyden dev
+    cluster down`.
 
     \b
     leyden dev cluster up
@@ -59,7 +59,9 @@ def up(home: Path | None, machines: int | None, *, api_only: bool) -> None:
     leyden dev cluster up --api-only
     """
     if api_only and machines is not None:
-        raise click.UsageError("--machines: not with --api-only, which has no machines")
+        raise click.UsageError(
+            "--machines: can't be used with --api-only, which starts no machines"
+        )
     places = _places(home)
     with building() as progress:
         asyncio.run(
@@ -79,7 +81,7 @@ def up(home: Path | None, machines: int | None, *, api_only: bool) -> None:
 @cluster.command()
 @_home
 def down(home: Path | None) -> None:
-    """Stop the cluster and all its pods, as if machines were switched off.
+    """Stop the cluster and all its pods, like a power cut.
 
     Its data stays in its folder: `leyden dev cluster up` continues from there.
 
@@ -94,7 +96,7 @@ def down(home: Path | None) -> None:
 @_home
 @as_json
 def status(home: Path | None, *, as_json: bool) -> None:
-    """Show machines, pods and versions; exit 1 when the cluster is not up.
+    """Show machines, pods and versions; exit 1 if the cluster is not up.
 
     \b
     leyden dev cluster status
@@ -119,7 +121,7 @@ def status(home: Path | None, *, as_json: bool) -> None:
 @_home
 @as_json
 def load(archive: Path, home: Path | None, *, as_json: bool) -> None:
-    """Load an image ARCHIVE, as `docker save` writes it, into every machine.
+    """Load an image ARCHIVE from `docker save` into every machine.
 
     \b
     leyden dev cluster load image.tar
@@ -132,7 +134,7 @@ def load(archive: Path, home: Path | None, *, as_json: bool) -> None:
 @cluster.command()
 @click.argument("name", type=click.Choice(binaries.ASKED_FOR))
 def path(name: str) -> None:
-    """Print where a program for clusters lies; build it first if need be.
+    """Print the path of a cluster program, after building it if necessary.
 
     \b
     $(leyden dev cluster path kubectl) get nodes

@@ -12,11 +12,11 @@ from leyden.cli.groups import Listed
 _PLATFORM = {
     "up": Listed(
         "leyden.cli.up",
-        "Start the whole platform on this machine, with its own private chain.",
+        "Start the whole platform on this machine, with a private chain.",
     ),
     "down": Listed(
         "leyden.cli.local_platform",
-        "Stop the platform; its nodes keep running without --nodes.",
+        "Stop the platform; nodes keep running unless you pass --nodes.",
     ),
     "status": Listed(
         "leyden.cli.local_platform",
@@ -24,14 +24,14 @@ _PLATFORM = {
     ),
     "logs": Listed(
         "leyden.cli.local_platform",
-        "Print the latest lines of the platform's log, or of the daemons NAMES.",
+        "Print the last lines of the platform's log, or of the daemons NAMES.",
     ),
     "serve": Listed("leyden.cli.serve", "Run the API server."),
     "worker": Listed(
         "leyden.cli.serve", "Run background jobs: nodes, payments, webhooks."
     ),
     "gateway": Listed(
-        "leyden.cli.serve", "Run the gateway to nodes on a machine of its own."
+        "leyden.cli.serve", "Run the gateway to nodes on a separate machine."
     ),
     "migrate": Listed(
         "leyden.cli.migration", "Create or upgrade the database schema and the keys."
@@ -42,7 +42,7 @@ _PLATFORM = {
     ),
     "authority": Listed(
         "leyden.cli.operator.authority",
-        "Show the authority that vouches for nodes, or replace it.",
+        "Show or replace the certificate authority of the nodes.",
     ),
     "config": Listed(
         "leyden.cli.setup", "Print every setting with its value, default and meaning."
@@ -56,7 +56,7 @@ _PLATFORM = {
     ),
     "backup": Listed(
         "leyden.cli.operator.backup",
-        "Back up the installation, prove the backups, and restore one.",
+        "Back up the installation, verify backups, and restore one.",
     ),
     "secrets": Listed(
         "leyden.cli.migration", "Manage the keys that encrypt stored data."
@@ -69,7 +69,7 @@ _OPERATOR = {
     ),
     "fleet": Listed(
         "leyden.cli.operator.oversight",
-        "Print nodes by status and lnd version, and those needing attention.",
+        "Print nodes by status and lnd version, and list nodes that need attention.",
     ),
     "orders": Listed(
         "leyden.cli.operator.oversight",
@@ -77,11 +77,11 @@ _OPERATOR = {
     ),
     "seller": Listed(
         "leyden.cli.operator.seller",
-        "Print the seller's wallet, and channels that wait for a block.",
+        "Print the seller's wallet, and the channels waiting for a confirmation.",
     ),
     "lsps1": Listed(
         "leyden.cli.operator.lsps1",
-        "Print what is sold over LSPS1, its unpaid orders, and what is missing for it.",
+        "Print the LSPS1 offer, unpaid LSPS1 orders, and problems.",
     ),
     "treasury": Listed(
         "leyden.cli.operator.treasury",
@@ -97,9 +97,9 @@ _OPERATOR = {
     ),
     "user": Listed(
         "leyden.cli.operator.people",
-        "Create, list, readmit and sign out dashboard users.",
+        "Create, list, reset and sign out dashboard users.",
     ),
-    "mail": Listed("leyden.cli.operator.mail", "Try the mail server."),
+    "mail": Listed("leyden.cli.operator.mail", "Test the mail server."),
     "key": Listed("leyden.cli.operator.keys", "Create, list and revoke API keys."),
     "coupon": Listed(
         "leyden.cli.operator.coupons",
@@ -111,14 +111,14 @@ _OPERATOR = {
     ),
     "verify": Listed(
         "leyden.cli.operator.money",
-        "Verify every rule of the ledger, also against the treasury's lnd.",
+        "Verify the ledger, also against the treasury's lnd.",
     ),
     "pool": Listed(
-        "leyden.cli.operator.pool", "Manage the account that channels are bought from."
+        "leyden.cli.operator.pool", "Manage the Pool account that pays for channels."
     ),
     "alarms": Listed(
         "leyden.cli.operator.alarms",
-        "List what was raised and cleared, and send it to webhook endpoints.",
+        "List alarms, and send them to webhook endpoints.",
     ),
     "audit": Listed(
         "leyden.cli.operator.audit",
@@ -128,7 +128,7 @@ _OPERATOR = {
 _CUSTOMER = {
     "nodes": Listed(
         "leyden.cli.customer.nodes",
-        "Create Lightning nodes, view them, and control them.",
+        "Create, view and control Lightning nodes.",
     ),
     "wallet": Listed(
         "leyden.cli.wallet",
@@ -140,7 +140,7 @@ _CUSTOMER = {
     ),
     "claim": Listed(
         "leyden.cli.claim",
-        "Turn a paid order's ticket into a channel of your hosted node.",
+        "Use a paid order's ticket to open a channel to your hosted node.",
     ),
     "events": Listed(
         "leyden.cli.customer.events",
@@ -160,19 +160,17 @@ _CUSTOMER = {
     ),
     "completion": Listed(
         "leyden.cli.customer.completion",
-        "Print a completion script for SHELL: commands, options, node names.",
+        "Print a shell completion script for SHELL.",
     ),
     "unlocker": Listed(
         "leyden.cli.unlocker",
-        "Run a webhook receiver that unlocks nodes when they ask for it.",
+        "Run a webhook receiver that unlocks your nodes automatically.",
     ),
     "trust": Listed(
         "leyden.cli.trust",
-        "Let this machine's browsers and programs trust a platform's certificates.",
+        "Make this machine's browsers and programs trust a platform's certificates.",
     ),
-    "untrust": Listed(
-        "leyden.cli.trust", "Remove what `leyden trust` added, and nothing else."
-    ),
+    "untrust": Listed("leyden.cli.trust", "Remove only what `leyden trust` added."),
 }
 _PRIVATE_CHAIN = {
     "dev": Listed(
@@ -182,18 +180,20 @@ _PRIVATE_CHAIN = {
 _DEVELOPMENT = {
     "check": Listed(
         "leyden.cli.checks",
-        "Run the linters, the type checker, and the tests of arrows and guards.",
+        "Run the linters, the type checker, and the import and guard tests.",
     ),
     "test": Listed("leyden.cli.checks", "Run the tests; ARGUMENTS go to pytest."),
-    "bench": Listed("leyden.cli.checks", "Run one benchmark of bench/, or list them."),
+    "bench": Listed(
+        "leyden.cli.checks", ("Run a benchmark from bench/, or list all benchmarks.")
+    ),
 }
 
 HEADINGS: Final[Mapping[str, Mapping[str, Listed]]] = {
-    "The platform": _PLATFORM,
-    "The operator": _OPERATOR,
-    "The customer": _CUSTOMER,
-    "The private chain": _PRIVATE_CHAIN,
-    "Working on Leyden itself": _DEVELOPMENT,
+    "Platform commands": _PLATFORM,
+    "Operator commands": _OPERATOR,
+    "Customer commands": _CUSTOMER,
+    "Private chain commands": _PRIVATE_CHAIN,
+    "Development commands": _DEVELOPMENT,
 }
 COMMANDS: Final = {
     name: listed for below in HEADINGS.values() for name, listed in below.items()

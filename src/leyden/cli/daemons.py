@@ -23,7 +23,7 @@ def daemons() -> None:
 @daemons.command("list")
 @as_json
 def list_(*, as_json: bool) -> None:
-    """List the programs, and the paths of those that are built.
+    """List the programs, and where the built ones are.
 
     \b
     leyden daemons list
@@ -32,7 +32,7 @@ def list_(*, as_json: bool) -> None:
     if as_json:
         print_json({"daemons": rows})
     else:
-        print_rows(rows, empty="no programs are known", spare=("path",))
+        print_rows(rows, empty="no programs", spare=("path",))
 
 
 @daemons.command()
@@ -57,13 +57,13 @@ def build(names: tuple[str, ...]) -> None:
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("dist"),
     show_default=True,
-    help="The folder to write it to.",
+    help="Folder to write the wheel to.",
 )
 def wheel(names: tuple[str, ...], output: Path) -> None:
     """Pack built programs as a wheel, for machines without Go.
 
-    Where it is installed beside Leyden of the same version, nothing is built.
-    Without a name, all programs are packed.
+    A machine with this wheel and the same version of Leyden builds nothing. Without a
+    name, packs all programs.
 
     \b
     leyden daemons wheel

@@ -13,7 +13,7 @@ from leyden.cli.output import as_json
 _BODIES = "leyden.cli.running.private_chain"
 _LAZY = {
     "cluster": Listed(
-        "leyden.cli.cluster", "Run a Kubernetes on this machine, to try and test with."
+        "leyden.cli.cluster", "Run a Kubernetes cluster on this machine, for tests."
     )
 }
 
@@ -46,7 +46,7 @@ def mine(blocks: int, home: Path | None, *, as_json: bool) -> None:
     type=click.IntRange(0, 100),
     default=1,
     show_default=True,
-    help="How many blocks to mine on it; 0 leaves it unconfirmed.",
+    help="Confirmations to mine; 0 leaves the payment unconfirmed.",
 )
 @home_option
 @as_json
@@ -145,26 +145,26 @@ def tick(home: Path | None, *, as_json: bool) -> None:
     type=int,
     default=1_000_000,
     show_default=True,
-    help="The size of the channel, in satoshis.",
+    help="Capacity of the channel, in satoshis.",
 )
-@click.option("--hosted", is_flag=True, help="A hosted node gets the channel.")
+@click.option("--hosted", is_flag=True, help="Buy the channel for a hosted node.")
 @home_option
 @as_json
 @body_in(_BODIES)
 def scenario(
     name: str, capacity: int, home: Path | None, *, hosted: bool, as_json: bool
 ) -> None:
-    """Play a story with real programs from its beginning to its end.
+    """Buy a channel from beginning to end, with real programs.
 
-    first-channel: an inbound channel is ordered, paid over Lightning, registered,
-    matched in the auction, and active. The buyer is the chain's customer; with
-    --hosted it is the owner of a hosted node, with a poold beside it; the node is made
-    the first time, and used again after that.
+    first-channel: order an inbound channel, pay over Lightning, register the ticket,
+    match it in the auction, and wait until the channel is active. The buyer is the
+    chain's customer. With --hosted, the buyer is the owner of a hosted node, with its
+    own poold; the first run creates the node, and later runs use it again.
 
-    direct-channel: the order names the node, and the channel is opened to it, without
-    a ticket. With --hosted it is the same hosted node.
+    direct-channel: the order names the node, and the channel opens without a ticket.
+    With --hosted, it is the same hosted node.
 
-    lsps1: the same, bought by a wallet that has no account here, over LSPS1.
+    lsps1: a wallet without an account here buys a channel over LSPS1.
 
     \b
     leyden dev scenario first-channel

@@ -58,8 +58,10 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
         what="names like NODE.localhost resolve in every program",
         well=_resolves("node.localhost"),
         needed=False,
-        mend="curl and browsers resolve them anyway; for others add the line that "
-        "`leyden up` prints to /etc/hosts",
+        mend=(
+            "curl and browsers resolve them anyway; for other programs, add the line "
+            "that `leyden up` prints to /etc/hosts"
+        ),
     )
     yield Finding(
         what="each node has a user of its own",
@@ -87,10 +89,10 @@ def _tor(given: Settings) -> Iterator[Finding]:
             connected = (await tor.look()).connected
         finally:
             tor.close()
-        no_network = "Tor has no connection to its network; its own log says why"
+        no_network = "Tor is not connected to its network; see Tor's log"
         return "" if connected else no_network
 
-    what = f"Tor at {given.tor_control} gives nodes onion addresses"
+    what = f"Tor at {given.tor_control} can create onion addresses"
     yield _asked(what, look(), settings="tor_*")
 
 
@@ -105,7 +107,7 @@ def _mail_server(given: Settings) -> Iterator[Finding]:
         await emailing.server_of(given).check()
         return ""
 
-    what = f"the mail server {given.smtp_host}:{given.smtp_port} lets us in"
+    what = f"the mail server {given.smtp_host}:{given.smtp_port} accepts the login"
     yield _asked(what, check(), settings="smtp_*")
 
 
@@ -131,12 +133,12 @@ def _egress_policy(given: Settings) -> Finding:
         f"it is required because {because}"
         if because
         else (
-            "the current settings do not require it; nodes on mainnet, or a public "
+            "the current settings don't require it; nodes on mainnet, or a public "
             "api_host, do"
         )
     )
     return Finding(
-        what="nodes are kept from each other and from private networks by nftables",
+        what="nftables keeps nodes from each other and from private networks",
         well=not why,
         needed=bool(because),
         mend=f"{why}; {needed}. {egress.HOW}",
@@ -147,24 +149,26 @@ def _open_files() -> Finding:
     """Check the limit, which is the platform's for all of its local nodes."""
     most = most_files()
     if most == resource.RLIM_INFINITY:
-        return Finding(what="as many files as you like may be open", well=True)
+        return Finding(what="open files limit: unlimited", well=True)
     nodes = max(0, most - _FILES_BESIDE) // _FILES_OF_A_NODE
     return Finding(
-        what=f"{most:,} files may be open: enough for about {nodes:,} local nodes",
+        what=f"open files limit: {most:,}, enough for about {nodes:,} local nodes",
         well=nodes >= _MANY_NODES,
         needed=False,
-        mend=f"each node takes {_FILES_OF_A_NODE} of the platform's files; raise the "
-        "hard limit, with `ulimit -Hn` or LimitNOFILE= of a systemd unit",
+        mend=(
+            f"each node needs {_FILES_OF_A_NODE} open files; raise the hard limit with "
+            "`ulimit -Hn`, or LimitNOFILE= in a systemd unit"
+        ),
     )
 
 
 def _cgroups(given: Settings) -> Finding:
     return _where_it_can(
-        "the kernel holds each node to its share of memory and processor",
+        "control groups limit each node's memory and processor",
         setting="nodes_cgroups",
         wanted=given.nodes_cgroups,
         why=Cgroups(given.home_path).unavailable_reason(),
-        mend="it takes root, and a machine that lets it make control groups",
+        mend="run Leyden as root, on a machine that allows it to create control groups",
     )
 
 
@@ -192,7 +196,7 @@ def _programs(environment: Mapping[str, str]) -> Iterator[Finding]:
         what="Go, to build lnd, btcd and Pool the first time",
         well=shutil.which("go") is not None,
         needed=False,
-        mend="none is needed: a Go toolchain is installed from PyPI into the cache",
+        mend="nothing to do: Leyden installs a Go toolchain from PyPI into its cache",
     )
     yield Finding(
         what="pip or uv, to install what is missing",
@@ -206,16 +210,16 @@ def _room(wanted: Path, gib: int, variable: str) -> Finding:
     folder = next(each for each in (wanted, *wanted.parents) if each.exists())
     free = shutil.disk_usage(folder).free
     return Finding(
-        what=f"{free / _GIB:.0f} GiB of disk are free for {wanted}",
+        what=f"{free / _GIB:.0f} GiB of disk space free for {wanted}",
         well=free >= gib * _GIB,
-        mend=f"make {gib} GiB free, or choose another disk with {variable}",
+        mend=f"free {gib} GiB, or choose another disk with {variable}",
     )
 
 
 def _home(home: Path) -> Finding:
     folder = next(each for each in (home, *home.parents) if each.exists())
     return Finding(
-        what=f"{home} can be written",
+        what=f"{home} is writable",
         well=os.access(folder, os.W_OK),
         mend="choose another folder with LEYDEN_HOME",
     )
@@ -223,7 +227,7 @@ def _home(home: Path) -> Finding:
 
 def _ports(given: Settings) -> Iterator[Finding]:
     if (given.home_path / "ready").exists():
-        yield Finding(what="the ports are in use by us", well=True)
+        yield Finding(what="this platform uses the ports", well=True)
         return
     ports = {
         name: getattr(given, name)
@@ -233,19 +237,21 @@ def _ports(given: Settings) -> Iterator[Finding]:
     taken = sorted(name for name, port in ports.items() if not _is_free(port))
     match taken:
         case []:
-            yield Finding(what=f"{len(ports)} ports are free, as `up` needs", well=True)
+            yield Finding(
+                what=f"{len(ports)} ports are free, for `leyden up`", well=True
+            )
         case [name]:
             yield Finding(
                 what=f"port {ports[name]} is in use",
                 well=False,
-                mend=f"stop the program that has it, or set LEYDEN_{name.upper()}",
+                mend=f"stop the program that uses it, or set LEYDEN_{name.upper()}",
             )
         case _:  # mostly another platform, which has them all
             numbers = ", ".join(str(ports[name]) for name in taken)
             yield Finding(
                 what=f"{len(taken)} ports are in use: {numbers}",
                 well=False,
-                mend="stop the programs that have them, or add free ones to "
+                mend="stop the programs that use them, or add free ports to "
                 f"{given.home_path / 'leyden.toml'}:\n"
                 + _other_ports(given, ports, taken),
             )

@@ -19,13 +19,13 @@ CODES: dict[int, str] = {
     0: "done",
     FAILED: "failed for another reason",
     2: "the command or a value in it is wrong",
-    3: "no API key, or the key was refused or lacks the scope",
+    3: "no API key, or the key is not valid or lacks the scope",
     4: "not found, or not yours",
     5: "not possible in the current state: a name is taken, a limit is reached",
-    6: "no answer, or asked to wait: try again later",
+    6: "no response, or rate limited: try again later",
     TOOK_TOO_LONG: "timed out while waiting",
-    8: "a wrong password, a backup that can't be opened, or the node refused",
-    STOPPED: "stopped by Ctrl-C; requests already sent go on",
+    8: "wrong password, unreadable backup, or the node rejected the request",
+    STOPPED: "stopped by Ctrl-C; requests already sent continue",
 }
 # Of the platform's answers, whose kind is not told; 0 is that of nobody who answers.
 _BY_STATUS = {each.status: each.exit_code for each in every(Refused)} | {

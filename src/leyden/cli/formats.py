@@ -12,5 +12,5 @@ format_option: Final = click.option(
     type=click.Choice(FORMATS),
     default=FORMATS[0],
     show_default=True,
-    help="What URL is sent: signed JSON, or sentences for a chat.",
+    help="Body to send: signed JSON, or a sentence for a chat.",
 )

@@ -58,5 +58,5 @@ def _told(results: "list[Result]", *, as_json: bool) -> int:
     if as_json:
         print_json({"open": open_, "items": [asdict(each) for each in results]})
     else:
-        print(f"\n{open_} of {len(results)} are open" if open_ else "\nready")
+        print(f"\n{open_} of {len(results)} checks failed" if open_ else "\nready")
     return int(bool(open_))

@@ -8,7 +8,7 @@ import click
 from click.exceptions import NoSuchCommand
 from click.shell_completion import CompletionItem
 
-_HELP = "The platform to use; see `leyden profile`. It may stand anywhere."
+_HELP = "Profile to use; see `leyden profile`. Works before or after COMMAND."
 _GIVEN = "leyden.profile"
 
 

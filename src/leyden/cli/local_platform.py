@@ -12,16 +12,18 @@ _BODIES = "leyden.cli.running.local_platform"
 home_option = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder that holds everything; otherwise LEYDEN_HOME, or ./.leyden.",
+    help="Folder of the installation. Default: LEYDEN_HOME, or ./.leyden.",
 )
 
 
 @click.command()
 @home_option
-@click.option("--nodes", is_flag=True, help="Stop the nodes too, and their chain.")
+@click.option(
+    "--nodes", is_flag=True, help=("Also stop the nodes and the private chain.")
+)
 @body_in(_BODIES)
 def down(home: Path | None, *, nodes: bool) -> None:
-    """Stop the platform; its nodes keep running without --nodes.
+    """Stop the platform; nodes keep running unless you pass --nodes.
 
     \b
     leyden down
@@ -43,14 +45,14 @@ def status(home: Path | None, *, as_json: bool) -> None:
 
 @click.command()
 @home_option
-@click.option("-n", "lines", default=50, help="How many lines of each.")
-@click.option("-f", "--follow", is_flag=True, help="Follow the logs as they grow.")
+@click.option("-n", "lines", default=50, help="Lines to print from each log.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines.")
 @click.argument("names", nargs=-1)
 @body_in(_BODIES)
 def logs(
     home: Path | None, lines: int, names: tuple[str, ...], *, follow: bool
 ) -> None:
-    """Print the latest lines of the platform's log, or of the daemons NAMES.
+    """Print the last lines of the platform's log, or of the daemons NAMES.
 
     \b
     leyden logs -f

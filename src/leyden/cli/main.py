@@ -56,13 +56,12 @@ class _Root(Group):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.version_option(__version__)
-@click.option("-q", "--quiet", is_flag=True, help="Print no progress, only errors.")
+@click.option("-q", "--quiet", is_flag=True, help="Print errors only, no progress.")
 def leyden(*, quiet: bool) -> None:
-    """Run Lightning nodes for others, and sell them inbound channels.
+    """Host Lightning nodes for your customers, and sell them inbound channels.
 
-    To try it: `leyden up` starts everything on a private chain, and prints
-    the dashboard's address. For help with examples: `leyden COMMAND
-    --help`.
+    To try Leyden, run `leyden up`: it starts everything on a private chain and prints
+    the dashboard's address. `leyden COMMAND --help` shows examples.
     """
 
 
@@ -96,10 +95,10 @@ def _stop(error: BaseException) -> NoReturn:
     """Exit with the reason: ctrl-C, or no terminal to prompt on."""
     if isinstance(error.__cause__ or error, KeyboardInterrupt) or sys.stdin.isatty():
         print(file=sys.stderr)
-        _end("stopped; requests already sent go on", exit_codes.STOPPED)
+        _end("stopped; requests already sent continue", exit_codes.STOPPED)
     print(file=sys.stderr)
     _end(
-        "no terminal to ask on: pass the answer as an option, see --help",
+        "can't prompt without a terminal: pass the answer as an option, see --help",
         exit_codes.FAILED,
     )
 

@@ -18,16 +18,16 @@ from leyden.services.operators import key_rotation
 def migrate() -> None:
     """Create or upgrade the database schema and the keys.
 
-    Safe to repeat and to interrupt: a migration runs completely or not at
-    all. Warns of settings with which the next `leyden serve` or `leyden
-    worker` refuses to start.
+    You can repeat and interrupt it safely: a migration runs completely or not at all.
+    It warns about settings that would keep `leyden serve` or `leyden worker` from
+    starting.
 
     \b
     leyden migrate
     """
     given = settings.load(os.environ)
     newest = migration.migrate(given)
-    print(f"the schema is at {newest}")
+    print(f"the database schema is at {newest}")
     if refused := egress.startup_error(given):
         warning = "the next `leyden serve` or `leyden worker` will refuse to start"
         print(f"leyden: warning: {warning}: {refused}", file=sys.stderr)
@@ -44,8 +44,8 @@ def secrets() -> None:
 def rotate() -> None:
     """Create a new sealing key, re-encrypt everything, delete the old one.
 
-    If interrupted, run it again to continue. Running servers read the new
-    key when they first need it. Back up the key file afterwards.
+    If interrupted, run it again to continue. Running servers load the new key when they
+    need it. Back up the key file afterwards.
 
     \b
     leyden secrets rotate
@@ -53,18 +53,18 @@ def rotate() -> None:
     given = settings.load(os.environ)
     files = [authorities.folder_of(given) / authorities.ROOT_KEY]
     count = key_rotation.rotate(given.database, given.secrets_path, files)
-    print(f"sealed {count} values again; now back up {given.secrets_path}")
+    print(f"re-encrypted {count} values; now back up {given.secrets_path}")
 
 
 @secrets.command()
 @click.argument("name", default="leyden-keys")
 def kubernetes(name: str) -> None:
-    """Print a Secret NAME with new keys, for an installation in a cluster.
+    """Print a Kubernetes Secret NAME with new keys.
 
-    Set nodes_domain as the installation will (LEYDEN_NODES_DOMAIN): the
-    authority vouches for no other names. Apply it once, and keep a copy
-    elsewhere: without these keys what is stored cannot be read, and no
-    other command makes the same ones.
+    First set LEYDEN_NODES_DOMAIN to the installation's nodes_domain: the new authority
+    signs certificates for no other domain. Apply the Secret once, and keep a copy
+    elsewhere: without these keys you can't decrypt what is stored, and no command can
+    create them again.
 
     \b
     leyden secrets kubernetes > keys.yaml

@@ -29,7 +29,7 @@ def most_option(usual: int, largest: int) -> Callable[[_Command], _Command]:
         type=click.IntRange(1, largest),
         default=usual,
         show_default=True,
-        help="How many to list at most.",
+        help="Maximum number to list.",
     )
 
 

@@ -8,7 +8,7 @@ import click
 
 from leyden.errors import SetupError
 
-_MISSING = "{}: set {}, or give a file that contains it"
+_MISSING = "{}: set {}, or name a file that contains it"
 
 
 def asked_for(
@@ -26,7 +26,7 @@ def asked_for(
                 f"{file}: cannot be read ({type(error).__name__})"
             ) from None
         if not found:
-            raise SetupError(f"{file}: is empty")
+            raise SetupError(f"{file}: must not be empty")
         return found
     if found := os.environ.get(variable, ""):
         return found

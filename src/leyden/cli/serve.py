@@ -14,9 +14,9 @@ _BODIES = "leyden.cli.running.servers"
 def serve() -> None:
     """Run the API server.
 
-    On PostgreSQL run any number, with `leyden worker` beside them; with
-    local nodes in one home, on one machine. On SQLite this is the only
-    process, and includes the worker.
+    On PostgreSQL you can run several, together with `leyden worker`. If nodes run
+    locally, all of them use the same home on one machine. On SQLite you run only this
+    process: it also does the work of `leyden worker`.
 
     \b
     leyden serve
@@ -28,8 +28,8 @@ def serve() -> None:
 def worker() -> None:
     """Run background jobs: nodes, payments, webhooks.
 
-    On PostgreSQL run any number. Workers share the nodes of one home, on
-    one machine.
+    On PostgreSQL you can run several. If nodes run locally, all workers use the same
+    home on one machine.
 
     \b
     leyden worker
@@ -40,11 +40,11 @@ def worker() -> None:
 @click.option(
     "--prepare",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Only write what an Envoy that you run yourself starts with to this folder.",
+    help="Write the configuration for an Envoy that you run to this folder, and exit.",
 )
 @body_in(_BODIES)
 def gateway(prepare: Path | None) -> None:
-    """Run the gateway to nodes on a machine of its own.
+    """Run the gateway to nodes on a separate machine.
 
     The gateway is an Envoy that fetches its routes from the API. Envoy
     keeps running with its current routes when this command ends.

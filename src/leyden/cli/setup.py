@@ -19,7 +19,7 @@ _SECRET = ("password", "macaroon", "token", "secret", "url")
 
 @click.command()
 @as_json
-@click.option("--markdown", is_flag=True, help="The rows in docs/settings.md.")
+@click.option("--markdown", is_flag=True, help="Print the rows in docs/settings.md.")
 def config(*, as_json: bool, markdown: bool) -> None:
     """Print every setting with its value, default and meaning.
 
@@ -59,23 +59,23 @@ def _shown(name: str, value: object) -> object:
 @click.command()
 @as_json
 @click.option(
-    "--production", is_flag=True, help="Try the running installation before mainnet."
+    "--production", is_flag=True, help="Test the running installation before mainnet."
 )
 @click.option(
-    "--cluster", is_flag=True, help="Try from a pod what nodes in a cluster reach."
+    "--cluster", is_flag=True, help="Test from a pod what nodes in a cluster can reach."
 )
 def doctor(*, as_json: bool, production: bool, cluster: bool) -> None:
     """Check what this machine lacks, and print commands that fix it.
 
-    Exit 1 if something is missing without which `leyden up` cannot work, or
-    `leyden serve` refuses to start with the current settings.
+    Exit 1 if `leyden up` or `leyden serve` can't start: a program is missing, or a
+    setting is wrong.
 
-    With --production, try each item of docs/going-live.md on the running
-    installation, and exit 1 while one is open.
+    With --production, test each item of docs/going-live.md on the running installation.
+    Exit 1 if an item fails.
 
-    With --cluster, check the cluster that the settings name, and try from a
-    pod whether NetworkPolicies hold nodes; exit 1 if they do not. In a pod of
-    the platform, check that gateways see who calls them, too.
+    With --cluster, check the cluster in the settings, and test from a pod whether
+    NetworkPolicies are enforced. Exit 1 if they are not. In a pod of the platform, also
+    check that gateways see their callers' addresses.
 
     \b
     leyden doctor

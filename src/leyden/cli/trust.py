@@ -24,27 +24,30 @@ _CHANGED = frozenset({Did.TRUSTED, Did.REPLACED, Did.REMOVED})
 _home = click.option(
     "--home",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The platform's folder; otherwise LEYDEN_HOME, or ./.leyden.",
+    help="Folder of the platform. Default: LEYDEN_HOME, or ./.leyden.",
 )
 _store = click.option(
     "--store",
     type=click.Choice(["all", "browsers", "system"]),
     default="all",
     show_default=True,
-    help="Which stores.",
+    help="Trust stores to change.",
 )
 
 
 @click.command()
 @_home
-@click.option("--from", "url", metavar="URL", help="A platform on another machine.")
+@click.option(
+    "--from", "url", metavar="URL", help=("URL of a platform on another machine.")
+)
 @click.option(
     "--file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Its authority.pem, if you have copied it.",
+    help="The platform's authority.pem, if you have a copy.",
 )
 @click.option(
-    "--fingerprint", help="Its SHA-256 fingerprint, as its operator told you."
+    "--fingerprint",
+    help="SHA-256 fingerprint of the root, from the platform's operator.",
 )
 @_store
 @as_json
@@ -57,12 +60,12 @@ def trust(
     *,
     as_json: bool,
 ) -> None:
-    """Let this machine's browsers and programs trust a platform's certificates.
+    """Make this machine's browsers and programs trust a platform's certificates.
 
-    The platform of this machine, or the one at --from URL. Its root goes into the
-    system's store and those of Chromium and Firefox; one that may vouch for more than
-    the platform's own names is refused. You can run it again; `leyden untrust` undoes
-    it. On macOS and Windows it changes nothing, and prints the commands to run.
+    Adds the root certificate of this machine's platform, or of the one at --from URL,
+    to the trust stores of the system, Chromium and Firefox. Refuses a root that can
+    sign for more than the platform's own names. You can run it again; `leyden untrust`
+    undoes it. On macOS and Windows it changes nothing, and prints the commands to run.
 
     \b
     leyden trust
@@ -71,8 +74,8 @@ def trust(
     is_root = hasattr(os, "geteuid") and os.geteuid() == 0  # Windows has none
     if store != "system" and is_root and os.environ.get("SUDO_USER"):
         raise SetupError(
-            "run it without sudo: browsers' stores belong to you, and for the system's "
-            "store you are asked for your password (or add `--store system`)"
+            "run this command without sudo: browsers' trust stores belong to you, and "
+            "we ask for your password for the system's store (or add `--store system`)"
         )
     root = _root(home, url, file)
     check_time(root, utc_now())
@@ -83,7 +86,8 @@ def trust(
             _refuse_fingerprint(url or str(file or home or "this platform"))
     elif url or file:
         click.confirm(
-            "Did the operator give you this fingerprint, outside of the platform?",
+            "Does it match the fingerprint that the operator gave you outside of this "
+            "connection?",
             abort=True,
             err=True,
         )
@@ -102,10 +106,10 @@ def trust(
 def untrust(
     domain: str | None, home: Path | None, store: str, *, as_json: bool
 ) -> None:
-    """Remove what `leyden trust` added, and nothing else.
+    """Remove only what `leyden trust` added.
 
-    DOMAIN is that of the platform's nodes; without it, the platform of this machine is
-    meant, or the only one that was trusted.
+    DOMAIN is the domain of the platform's nodes. Default: this machine's platform, or
+    the only one that you trusted.
 
     \b
     leyden untrust
@@ -133,7 +137,7 @@ def is_trusted_here(home: Path) -> bool:
 
 def _root(home: Path | None, url: str | None, file: Path | None) -> Root:
     if url and file:
-        raise click.UsageError("--from and --file: name one of them")
+        raise click.UsageError("--from, --file: use only one of these options")
     if url:
         return read(fetching.fetch(url))
     if file:
@@ -143,8 +147,8 @@ def _root(home: Path | None, url: str | None, file: Path | None) -> Root:
         return read(path.read_bytes())
     except FileNotFoundError:
         raise SetupError(
-            f"there is no platform in {path.parents[1]}; `leyden up` creates one, and "
-            "`leyden trust --from URL` trusts one on another machine"
+            f"no platform in {path.parents[1]}; `leyden up` creates one, and `leyden "
+            "trust --from URL` trusts one on another machine"
         ) from None
 
 
@@ -164,9 +168,11 @@ def _trusted(kept: Sequence[Root], domain: str | None, home: Path | None) -> Roo
     if len(found) == 1:
         return found[0]
     if not kept:
-        raise SetupError("no platform was trusted on this machine: nothing to remove")
+        raise SetupError("this machine trusts no platform: nothing to remove")
     domains = ", ".join(each.domain for each in kept)
-    raise SetupError(f"DOMAIN: name the one to remove; trusted here: {domains}")
+    raise SetupError(
+        f"DOMAIN: name the platform to remove; trusted on this machine: {domains}"
+    )
 
 
 def _home_path(home: Path | None) -> Path:
@@ -195,7 +201,7 @@ def _stores(which: str, source: Path) -> list[Store]:
 
 
 def _show(root: Root) -> None:
-    print(f"{root.name}: a root that can vouch for {root.scope} and nothing else")
+    print(f"{root.name}: a root certificate that can sign for {root.scope} only")
     print(
         f"valid until {root.until:%Y-%m-%d}; SHA-256 fingerprint:\n{root.fingerprint}"
     )
@@ -203,9 +209,9 @@ def _show(root: Root) -> None:
 
 def _refuse_fingerprint(where: str) -> NoReturn:
     raise SetupError(
-        f"--fingerprint: the root from {where} has another one. Somebody may intercept "
-        "your connection, or the root was replaced: ask the operator. Nothing was "
-        "changed"
+        f"--fingerprint: the root from {where} has a different fingerprint. Somebody "
+        "may be intercepting your connection, or the root was replaced: ask the "
+        "operator. Nothing was changed"
     )
 
 
@@ -215,11 +221,10 @@ def _tell_by_hand(typed: ByHand, do: str, *, undo: str, as_json: bool) -> NoRetu
         print_json({"system": typed.system, "command": do, "undo": undo})
     else:
         print(
-            f"Nothing was changed: leyden changes no certificate store on "
-            f"{typed.system}. Run this yourself:\n\n  {do}\n\n"
-            "Chrome, Edge, Safari and Firefox 120 or newer follow the system's store "
-            "once you restart them. Python, Node.js and curl may have stores of their "
-            f"own.\nTo undo it:\n\n  {undo}\n"
+            f"Nothing was changed: on {typed.system}, leyden can't change the trust "
+            f"store. Run this yourself:\n\n  {do}\n\nChrome, Edge, Safari and Firefox "
+            "120 or newer use the system's store after a restart. Python, Node.js and "
+            f"curl may have their own stores.\nTo undo it:\n\n  {undo}\n"
         )
     sys.exit(1)
 
@@ -241,14 +246,17 @@ def _tell(root: Root, outcomes: Sequence[Outcome], *, as_json: bool) -> None:
             {"store": each.store, "result": each.did.value, "where": each.where}
             for each in outcomes
         ]
-        print_rows(rows, empty="no certificate store was found")
+        print_rows(rows, empty="found no trust store")
         for each in outcomes:
             if each.why:
                 print(f"{each.store}, {each.where}: {each.why}", file=sys.stderr)
         if any(each.did in _CHANGED for each in in_browsers):
-            print("Restart browsers that are open.")
+            print("Restart open browsers.")
         if not in_browsers:
-            print("No browser's store was found: start your browser once, then repeat.")
+            print(
+                "Found no browser's trust store: start your browser once, then run "
+                "this again."
+            )
         if any(each.did in {Did.TRUSTED, Did.REPLACED} for each in outcomes):
-            print(f"Undo this with `leyden untrust {root.domain}`.")
+            print(f"To undo this: `leyden untrust {root.domain}`.")
     sys.exit(int(failed))

@@ -11,7 +11,9 @@ from leyden.cli.local_platform import home_option
 @click.command()
 @home_option
 @click.option(
-    "--detach", is_flag=True, help="Return once all is up; it runs in the background."
+    "--detach",
+    is_flag=True,
+    help="Return once the platform is up, and leave it running.",
 )
 @click.option(
     "--runtime",
@@ -20,12 +22,11 @@ from leyden.cli.local_platform import home_option
 )
 @body_in("leyden.cli.running.up")
 def up(home: Path | None, runtime: str | None, *, detach: bool) -> None:
-    """Start the whole platform on this machine, with its own private chain.
+    """Start the whole platform on this machine, with a private chain.
 
-    The first start builds lnd, btcd, Pool and an auction from source, which
-    takes minutes; later starts take seconds and need no network. Ctrl-C or
-    `leyden down` stops the platform; its nodes keep running, and are found
-    again at the next start.
+    The first start builds lnd, btcd, Pool and an auction from source, which takes
+    minutes. Later starts take seconds and need no network. Ctrl-C or `leyden down`
+    stops the platform. Nodes keep running, and the next start finds them.
 
     With --runtime kubernetes, nodes are pods of a Kubernetes cluster that
     runs on this machine too (see `leyden dev cluster`). It needs root, and

@@ -97,7 +97,10 @@ class Calls(Struct, frozen=True, kw_only=True):
         for name, value in headers.items():
             if not (value.isascii() and value.isprintable()) or " " in value:
                 # http.client would show the value in its error.
-                raise ApiError(f"{name}: has characters that no header has", status=0)
+                raise ApiError(
+                    f"{name}: has characters that are not allowed in a header",
+                    status=0,
+                )
         received = self._ask(method, path, content, headers, repeatable=repeatable)
         wait_s = _wait_s(received)
         if (
@@ -128,7 +131,7 @@ class Calls(Struct, frozen=True, kw_only=True):
                 if tries and error.sent and not late:
                     continue
                 raise ApiError(
-                    f"{self.url} does not answer: {error}", status=0
+                    f"{self.url} does not respond: {error}", status=0
                 ) from None
 
     def _read(self, received: Received, kind: type[Answer]) -> Answer:
@@ -142,8 +145,8 @@ class Calls(Struct, frozen=True, kw_only=True):
             return msgspec.json.decode(received.body, type=kind)
         except msgspec.MsgspecError:
             raise ApiError(
-                f"{self.url} answers something that this client does not understand; "
-                "is it the URL of the API?",
+                f"{self.url} sent an unexpected response; check that this is the URL "
+                "of the API",
                 status=received.status,
             ) from None
 
@@ -165,4 +168,6 @@ def _message(received: Received, url: str) -> str:
         told: Any = msgspec.json.decode(received.body)
         return str(told["message"])
     except (msgspec.MsgspecError, KeyError, TypeError):
-        return f"{url} answered {received.status}; is it the URL of the API?"
+        return (
+            f"{url} returned {received.status}; check that this is the URL of the API"
+        )

@@ -106,7 +106,7 @@ def _check(header: Mapping[str, Any], about: Mapping[str, str]) -> None:
         raise CannotOpen(f"only {ALGORITHM} with {ENCRYPTION} is opened here")
     rounds = header.get("p2c")
     if type(rounds) is not int or not _FEWEST_ROUNDS <= rounds <= _MOST_ROUNDS:
-        raise CannotOpen("this backup asks for an unreasonable number of rounds")
+        raise CannotOpen("this backup has an invalid number of PBKDF2 rounds")
     # One that tells nothing was made elsewhere: it may be what it is taken for.
     told = header.get("leyden") or {}
     if not isinstance(told, dict):

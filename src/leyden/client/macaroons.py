@@ -134,7 +134,9 @@ def caveats(*, address: str, until: datetime | None, now: datetime) -> list[str]
         try:
             network = ipaddress.ip_network(address, strict=False)
         except ValueError:
-            raise Malformed("an address looks like 192.0.2.7 or 192.0.2.0/24") from None
+            raise Malformed(
+                "the address must look like 192.0.2.7 or 192.0.2.0/24"
+            ) from None
         made.append(f"iprange {network}" if "/" in address else f"ipaddr {network[0]}")
     return made
 
@@ -148,7 +150,7 @@ def _decoded(text: str) -> bytes:
         return base64.b64decode(letters + "=" * (-len(letters) % 4), validate=True)
     except (binascii.Error, ValueError):
         raise Malformed(
-            "not a valid macaroon: it must be hex, and begin with 0201"
+            "not a valid macaroon: must be hex, beginning with 0201"
         ) from None
 
 

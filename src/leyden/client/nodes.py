@@ -44,7 +44,7 @@ class Nodes:
         for node in self.list_():
             if name_or_id in {node.node_id, node.node_name}:
                 return node
-        raise ApiError("there is no node of this name or id", status=404)
+        raise ApiError("no node with this name or id", status=404)
 
     def get(self, node_id: str) -> NodeAnswer:
         """Return a node with its settings."""
@@ -106,7 +106,7 @@ class Nodes:
         return self._calls.post(self._path(node_id, "stop"), NodeItem)
 
     def restart(self, node_id: str) -> NodeItem:
-        """Stop a node and start it again; its wallet is locked then."""
+        """Restart a node; you must unlock its wallet afterwards."""
         return self._calls.post(self._path(node_id, "restart"), NodeItem)
 
     def delete(self, node_id: str) -> NodeItem:
@@ -114,7 +114,7 @@ class Nodes:
         return self._calls.delete(self._path(node_id), NodeItem)
 
     def deleted(self) -> list[DeletedNode]:
-        """List deleted nodes that can be restored, the last deleted first."""
+        """List deleted nodes that can be restored, latest first."""
         return self._calls.get(self._path("deleted"), DeletedNodesAnswer).nodes
 
     def restore(self, node_id: str, name: str | None = None) -> NodeItem:

@@ -53,7 +53,7 @@ def seed_words(text: str) -> list[str]:
         except (binascii.Error, ValueError):
             words = []
     if not _are_a_seed(words):
-        raise Malformed(f"a seed is {SEED_WORDS} words, in their order")
+        raise Malformed(f"a seed has {SEED_WORDS} words, in order")
     return words
 
 

@@ -104,7 +104,7 @@ async def _until(
         for folder in running:
             if namespaces.running(folder) is None:
                 raise SetupError(
-                    f"{folder.name} does not start: {namespaces.last_words(folder)}"
+                    f"{folder.name} did not start: {namespaces.last_words(folder)}"
                 )
         if time.monotonic() > deadline:
             raise SetupError(trouble)

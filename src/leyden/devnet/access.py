@@ -100,7 +100,7 @@ def load(home: Path) -> Access:
         return msgspec.json.decode(path.read_bytes(), type=Access)
     except FileNotFoundError:
         raise SetupError(
-            f"there is no private chain in {home}; `leyden up` makes one"
+            f"no private chain in {home}; `leyden up` creates one"
         ) from None
     except msgspec.MsgspecError as error:
-        raise SetupError(f"{path}: {error}; `leyden up` writes it again") from None
+        raise SetupError(f"{path}: {error}; `leyden up` creates it again") from None

@@ -47,7 +47,7 @@ def output_script(chain: str, address: str) -> bytes:
     else:
         script = _hash_script(kinds, address)
     if script is None:
-        raise Malformed(f"address: {address[:100]!r} is no address of {chain}")
+        raise Malformed(f"address: {address[:100]!r} is not an address of {chain}")
     return script
 
 

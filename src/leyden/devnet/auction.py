@@ -52,7 +52,7 @@ class Auction:
     ) -> None:
         network = access.load(home)
         if network.auctioneer is None:
-            raise SetupError(f"the private chain in {home} was made without an auction")
+            raise SetupError(f"the private chain in {home} has no auction")
         self._home = home
         self._access = network
         self._auctioneer = network.auctioneer
@@ -112,16 +112,16 @@ class Auction:
             for name in self._access.lnds.keys() & names:
                 await wait_until_synced(self._access, name)
         if await seller.ensure(self._home):
-            say(f"the seller has coins of {seller.COIN_SATS:,} sat")
+            say(f"the seller has coins of {seller.COIN_SATS:,} sat each")
         if await stock.ensure_provider(self._home):
-            say(f"the provider has an account of {stock.PROVIDER_SATS} sat")
+            say(f"the provider's Pool account has {stock.PROVIDER_SATS} sat")
         if await stock.ensure_channel(
             self._home, sats=_CHANNEL_SATS, least=_CHANNEL_SATS // 8
         ):
             say(f"the customer can pay the treasury up to {_CHANNEL_SATS} sat")
         told = await auctioneer.status(self._auctioneer)
         if added := await stock.ensure_asks(self._home, told):
-            say(f"the asker sells channels: {added} asks")
+            say(f"the asker has {added} asks in the auction")
 
     async def supervise(self) -> None:
         """Supervise the daemons until cancelled; they keep running after that."""
@@ -142,8 +142,8 @@ class Auction:
                     await actions.mine(self._home, stock.DEEP_ENOUGH)
                 await stock.ensure_asks(self._home, told)
                 if look % _PURSE_LOOKS == 0 and await stock.ensure_provider(self._home):
-                    log.info("the provider has another account")
+                    log.info("the provider has a different account")
                 await asyncio.sleep(_LOOK_AGAIN_S)
             except LeydenError as error:
-                log.info("the auction is not complete", extra={"reason": error.message})
+                log.info("the auction is incomplete", extra={"reason": error.message})
                 await asyncio.sleep(_AFTER_TROUBLE_S)

@@ -107,7 +107,8 @@ async def _call(method: str, access: reached.Auctioneer, path: str) -> dict[str,
             answer = msgspec.json.decode(await response.read(), type=dict[str, Any])
     except (aiohttp.ClientError, TimeoutError, OSError, msgspec.MsgspecError):
         raise Away(
-            f"the auctioneer does not answer at {access.control}; `leyden up` starts it"
+            f"the auctioneer does not respond at {access.control}; `leyden up` starts "
+            "it"
         ) from None
     if not response.ok:
         raise Away(f"the auctioneer cannot: {answer.get('message')}")

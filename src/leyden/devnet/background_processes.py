@@ -34,8 +34,8 @@ async def stop(given: Settings, *, nodes: bool, say: Say) -> None:
         return
     if running and not nodes:
         say(
-            f"{len(running)} nodes, their chain and the gateway go on; "
-            "`leyden down --nodes` stops them too"
+            f"{len(running)} nodes, their chain and the gateway keep running; `leyden "
+            "down --nodes` stops them too"
         )
         return
     await asyncio.gather(
@@ -51,7 +51,7 @@ async def stop(given: Settings, *, nodes: bool, say: Say) -> None:
         await processes.stop(gateway, grace_s=_GATEWAY_GRACE_S)
         say("gateway stopped")
     if nftables.remove(given.home_path):
-        say("the egress policy of nodes is removed")
+        say("egress policy removed")
     Cgroups(given.home_path).remove()
     if await network.stop(given.home_path):
         say("private chain stopped")

@@ -21,7 +21,7 @@ async def calling(home: Path) -> AsyncIterator[Calls]:
     """Yield a function that calls this home's API with its own key."""
     kept = first_run.read(home)
     if not kept:
-        raise SetupError("there is no private chain here yet; `leyden up` starts one")
+        raise SetupError("no private chain here yet; `leyden up` starts one")
     tls = ssl.create_default_context()
     if ca_path := kept.get("ca_path"):
         tls.load_verify_locations(ca_path)  # for the API too, with `api_tls`
@@ -37,7 +37,9 @@ async def calling(home: Path) -> AsyncIterator[Calls]:
                 ) as answer:
                     found: dict[str, Any] = await answer.json()
             except (aiohttp.ClientError, TimeoutError, ValueError):
-                raise Away("the platform does not answer; `leyden up`") from None
+                raise Away(
+                    "the platform does not respond; start it with `leyden up`"
+                ) from None
             if answer.status == _BUSY:
                 raise Away(str(found.get("message")))
             if not answer.ok:

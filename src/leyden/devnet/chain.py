@@ -51,7 +51,9 @@ class Chain:
         except (aiohttp.ClientError, TimeoutError, OSError):
             raise self._away() from None
         if response.status == 401:  # noqa: PLR2004  unauthorized
-            raise SetupError(f"btcd at {self._access.address} is not ours")
+            raise SetupError(
+                f"the btcd at {self._access.address} belongs to another installation"
+            )
         try:
             found = msgspec.json.decode(answer)
         except msgspec.DecodeError:
@@ -94,8 +96,8 @@ class Chain:
 
     def _away(self) -> Away:
         return Away(
-            f"btcd does not answer at {self._access.address}; is the private chain up? "
-            "`leyden up` starts it"
+            f"btcd does not respond at {self._access.address}; `leyden up` starts the "
+            "private chain"
         )
 
 
@@ -112,7 +114,7 @@ async def connected(access: Btcd) -> AsyncIterator[Chain]:
             ssl.create_default_context, cafile=access.certificate
         )
     except (FileNotFoundError, ssl.SSLError):  # not there, or half written
-        raise Away("btcd has never been started; `leyden up` does") from None
+        raise Away("btcd has never run; `leyden up` starts it") from None
     session = aiohttp.ClientSession(
         connector=aiohttp.TCPConnector(ssl=tls),
         headers={"Authorization": f"Basic {_basic(access)}"},

@@ -105,7 +105,7 @@ class Keeper:
                 reason = "" if code is None else f" (exit code {code})"
                 said = f"{self.daemon.name} ended{reason}"
             except (LeydenError, OSError) as error:
-                said = f"{self.daemon.name} cannot be started: {error}"
+                said = f"can't start {self.daemon.name}: {error}"
             if time.monotonic() - began > _LONG_ENOUGH_S:
                 wait = self._first_wait_s
             log.warning(said, extra={"again_in_s": wait})
@@ -156,7 +156,7 @@ def output(folder: Path) -> Path:
 
 async def start(name: str, argv: Sequence[str], folder: Path) -> Identity:
     """Start a daemon in its folder, in a session of its own."""
-    log.info("a daemon is being started", extra={"daemon": name})
+    log.info("starting a daemon", extra={"daemon": name})
     return await processes.spawn(
         argv, log=output(folder), claim=claim(folder), cwd=folder
     )
@@ -175,11 +175,9 @@ async def until_serving(
     deadline = time.monotonic() + _SERVES_WITHIN_S
     while not await serving():
         if not processes.alive(identity):
-            raise SetupError(f"{name} does not start: {last_line(folder)}")
+            raise SetupError(f"{name} did not start: {last_line(folder)}")
         if time.monotonic() > deadline:
-            raise SetupError(
-                f"{name} runs but does not answer; {output(folder)} may say why"
-            )
+            raise SetupError(f"{name} runs but does not respond; see {output(folder)}")
         await asyncio.sleep(_LOOK_AGAIN_S)
 
 
@@ -203,9 +201,9 @@ def refuse_taken(name: str, setting: str, port: int) -> None:
             probe.bind(("127.0.0.1", port))
         except OSError:
             raise SetupError(
-                f"port {port}, which {name} should listen on, is taken by another "
-                f"program; stop that, or choose another port with {setting}; "
-                "`leyden doctor` lists every port that is taken"
+                f"port {port} for {name} is in use; stop the program that uses it, or "
+                f"choose another port with {setting}; `leyden doctor` lists every port "
+                "that is in use"
             ) from None
 
 

@@ -55,7 +55,7 @@ async def buy(
     Raise Conflict if the order ends without one.
     """
     order = await call("POST", "/flow/create", {"capacity": capacity, **to.wish})
-    tell(f"order {order['order_id']}: {order['amount_due']} sat are due")
+    tell(f"order {order['order_id']}: {order['amount_due']} sat to pay")
     point = ""
 
     async def filled() -> bool:
@@ -67,7 +67,7 @@ async def buy(
         return bool(point)
 
     await paid(home, order["lightning_invoice"], filled)
-    tell("paid, and the channel is published; the payment is settled only now")
+    tell("paid; the channel is published, and the payment is settled")
     return order["order_id"], await active(home, to, point)
 
 
@@ -81,7 +81,7 @@ async def paid(home: Path, invoice: str, filled: Callable[[], Awaitable[bool]]) 
         return await filled()
 
     try:
-        await until(is_filled, "the order is not filled")
+        await until(is_filled, "the order was not filled")
         if paying is not None:
             await paying
     finally:
@@ -104,5 +104,5 @@ async def active(home: Path, to: Recipient, point: str) -> dict[str, Any]:
         channel = ours[0] if ours else {}
         return bool(ours)
 
-    await until(is_active, "the channel does not become active")
+    await until(is_active, "the channel did not become active")
     return channel

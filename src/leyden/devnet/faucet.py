@@ -48,7 +48,7 @@ async def fund(chain: Chain, key: MiningKey, script: bytes, sats: int) -> str:
             taken.update(coin.txid for coin in coins)
         else:
             return txid
-    raise Away("too many others spend the same coins at this moment; try again")
+    raise Away("other payments are spending the same coins; try again")
 
 
 async def _coins(

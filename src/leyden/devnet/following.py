@@ -21,5 +21,5 @@ async def wait_until_synced(network: Access, name: str) -> None:
     ):
         while await wallet.height() != (await chain.height(), True):
             if time.monotonic() > deadline:
-                raise SetupError(f"{name} does not follow the chain; see its log")
+                raise SetupError(f"{name} does not sync with the chain; see its log")
             await asyncio.sleep(_LOOK_AGAIN_S)

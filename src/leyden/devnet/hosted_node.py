@@ -101,7 +101,7 @@ class HostedNode:
         found = await self._becomes(_UP)
         if found["status"] != "waiting_init" and "macaroon" not in self._known:
             await self._call("DELETE", self._one, None)
-            raise Refused("nobody has kept what opens this node's wallet")
+            raise Refused("the wallet password of this node is lost")
         return found
 
     async def _make(self) -> None:
@@ -131,7 +131,7 @@ class HostedNode:
             found = await self._call("GET", self._one, None)
             return found["status"] in wanted
 
-        await until(there, f"the node does not come to {' or '.join(sorted(wanted))}")
+        await until(there, f"the node did not become {' or '.join(sorted(wanted))}")
         return found
 
     def _keep(self, **fields: str) -> None:

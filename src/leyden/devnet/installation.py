@@ -63,8 +63,8 @@ async def run(
     told = _told()
     if given.testnet_chain or given.mainnet_backend:
         raise SetupError(
-            "testnet_chain, mainnet_backend: `leyden up` brings a chain of its own; "
-            "for another one use `leyden serve`"
+            "testnet_chain, mainnet_backend: `leyden up` uses its own private chain; "
+            "for another chain, use `leyden serve`"
         )
     runtime = cluster.check(given.home_path, runtime)
     own = await owned(words(given.own_binaries))
@@ -91,7 +91,7 @@ async def run(
     async with running(given, binary=binary) as platform:
         kept = await first_run.ensure_accounts(platform)
         write_down(given, chain.access)
-        say(f"the API answers on {api_url(given)} ({time.monotonic() - began:.1f} s)")
+        say(f"the API is up at {api_url(given)} ({time.monotonic() - began:.1f} s)")
         going = asyncio.create_task(_bring_up(chain, own, cache, progress, say))
         if await _ended_first(going, told):
             await going  # shows why, if it failed
@@ -108,7 +108,7 @@ async def run(
             await _cancelled(keeping)
         else:
             await _cancelled(going)
-        say("stopping; requests may finish")
+        say("stopping; waiting for requests to finish")
 
 
 async def _bring_up(
@@ -151,9 +151,9 @@ async def _market(
         except* (LeydenError, OSError) as troubles:
             reason = "; ".join(str(each) for each in troubles.exceptions)
             if reason != told:
-                say(f"the market cannot open yet: {reason}")
+                say(f"the market can't open yet: {reason}")
             log.warning(
-                "the market cannot open", extra={"reason": reason, "again_in_s": wait}
+                "the market can't open", extra={"reason": reason, "again_in_s": wait}
             )
             told = reason
             await asyncio.sleep(wait)

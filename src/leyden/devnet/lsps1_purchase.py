@@ -31,7 +31,7 @@ async def buy(
     await _connect(home, uri)
     order = await call("POST", f"{_BASE}/create_order", _wish(to.key, capacity))
     id_, bolt11 = order["order_id"], order["payment"]["bolt11"]
-    tell(f"order {id_}: {bolt11['order_total_sat']} sat are due")
+    tell(f"order {id_}: {bolt11['order_total_sat']} sat to pay")
     found: Mapping[str, Any] = order
 
     async def completed() -> bool:
@@ -42,7 +42,7 @@ async def buy(
         return bool(found["order_state"] == "COMPLETED")
 
     await direct_purchase.paid(home, bolt11["invoice"], completed)
-    tell("paid, and the channel is published; the payment is settled only now")
+    tell("paid; the channel is published, and the payment is settled")
     point = found["channel"]["funding_outpoint"]
     return id_, await direct_purchase.active(home, to, point)
 

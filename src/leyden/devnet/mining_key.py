@@ -40,7 +40,9 @@ class MiningKey(Struct, frozen=True):
         except FileNotFoundError:
             pass
         except ValueError:
-            raise SetupError(f"{path} holds no key; restore it, or the chain") from None
+            raise SetupError(
+                f"{path} has no key; restore the file, or the chain"
+            ) from None
         secret = ec.generate_private_key(ec.SECP256K1())
         write_private(path, f"{secret.private_numbers().private_value:064x}\n")
         return cls(secret)

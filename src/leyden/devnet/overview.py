@@ -18,7 +18,7 @@ async def is_open(home: Path) -> bool:
     """
     network = access.load(home)
     if network.auctioneer is None:
-        raise SetupError("this private chain was made with devnet_market = false")
+        raise SetupError("this private chain has no market: devnet_market was false")
     told = await _auctioneer_status(network.auctioneer)
     if not any(order["side"] == "ask" for order in told["orders"]):
         return False

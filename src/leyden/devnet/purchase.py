@@ -40,26 +40,26 @@ class Purchase(Struct, frozen=True, kw_only=True):
                 wish = {"order_id": order["order_id"]}
                 await self.call("POST", "/flow/cancel", wish)
             raise
-        self.tell("the buyer has registered the ticket")
+        self.tell("the buyer registered the ticket")
         await self._wait_for_status("submitted", order)
-        self.tell("the auction has a bid for it")
+        self.tell("the auction has the bid")
         await self._wait_for_status("filled", order)
-        self.tell("matched; the channel is on the chain")
+        self.tell("matched; the channel's transaction is published")
         return order["order_id"], await self._active(before)
 
     async def _pay(self, order: dict[str, Any]) -> dict[str, Any]:
         """Pay the order if needed; return it with its ticket."""
         if not order["lightning_invoice"]:
             # Credit covers it, or the account is charged later.
-            self.tell(f"order {order['order_id']}: there is nothing to pay")
+            self.tell(f"order {order['order_id']}: nothing to pay")
             ticketed = await self._wait_for_status("created", order)
-            self.tell("covered by credit or account; the ticket is made")
+            self.tell("paid from credit or the account; the ticket is created")
             return ticketed
-        self.tell(f"order {order['order_id']}: {order['amount_due']} sat are due")
+        self.tell(f"order {order['order_id']}: {order['amount_due']} sat to pay")
         paying = asyncio.ensure_future(self.pay(order["lightning_invoice"]))
         try:
             ticketed = await self._wait_for_status("created", order, paying)
-            self.tell("paid over Lightning; the ticket is made")
+            self.tell("paid over Lightning; the ticket is created")
             await paying
         finally:
             paying.cancel()
@@ -82,7 +82,7 @@ class Purchase(Struct, frozen=True, kw_only=True):
                 raise Conflict(f"the order is {found['status']}")
             return _STEPS.index(found["status"]) >= _STEPS.index(wanted)
 
-        await until(there, f"the order does not become {wanted}")
+        await until(there, f"the order did not become {wanted}")
         return found
 
     async def _active(self, before: set[str]) -> dict[str, Any]:
@@ -97,5 +97,5 @@ class Purchase(Struct, frozen=True, kw_only=True):
             ]
             return bool(found)
 
-        await until(there, "the channel does not become active")
+        await until(there, "the channel did not become active")
         return found[0]

@@ -42,7 +42,7 @@ async def market_opens(home: Path) -> None:
     async def is_open() -> bool:
         return await overview.is_open(home)
 
-    await until(is_open, "the market does not open", within_s=_OPENS_WITHIN_S)
+    await until(is_open, "the market did not open", within_s=_OPENS_WITHIN_S)
 
 
 async def first_channel(
@@ -61,7 +61,7 @@ async def first_channel(
         buyer: Buyer = Customer(home)
         if poold is not None:
             buyer = await stack.enter_async_context(hosted(home, call, program=poold))
-            tell("a hosted node has its wallet, and a poold beside it")
+            tell("the hosted node has a wallet, and its poold runs")
         purchase = Purchase(
             call=call,
             pay=functools.partial(trading.pay, home),
@@ -105,7 +105,7 @@ def _teller(say: Say, began: float) -> Say:
 
 async def _open(home: Path, tell: Say) -> None:
     if not await overview.is_open(home):
-        tell("waiting for the market; `leyden logs up` shows how far it is")
+        tell("waiting for the market; `leyden logs up` shows the progress")
         await market_opens(home)
 
 

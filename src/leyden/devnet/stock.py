@@ -65,7 +65,7 @@ async def ensure_account(home: Path, name: str, sats: int, *, available: int) ->
             return any(a.key == made.key and a.state == "OPEN" for a in found)
 
         await actions.mine(home, DEEP_ENOUGH)
-        await _until(is_open, f"{name}'s account does not open; see its log")
+        await _until(is_open, f"{name}'s account did not open; see its log")
     return True
 
 
@@ -143,7 +143,7 @@ async def ensure_channel(home: Path, *, sats: int, least: int) -> bool:
             at = network.lnds["treasury"].peer
             await customer.open_channel(key, at=at, sats=sats)
             await actions.mine(home, DEEP_ENOUGH)
-        await _until(can_pay, "the customer cannot reach the treasury; see its log")
+        await _until(can_pay, "the customer can't reach the treasury; see its log")
     return made
 
 

@@ -33,7 +33,7 @@ async def pay(home: Path, invoice: str) -> dict[str, Any]:
     """Pay a Lightning invoice as the customer; return once done or failed."""
     if not invoice.strip():
         raise Refused(
-            "INVOICE: is empty; an order that credit covers has nothing to pay"
+            "INVOICE: must not be empty; an order paid with credit has no invoice"
         )
     network, _ = _market(home)
     async with wallet.opened(network.lnds["customer"]) as customer:
@@ -78,6 +78,6 @@ def _market(home: Path) -> tuple[access.Access, access.Auctioneer]:
     network = access.load(home)
     if network.auctioneer is None:
         raise SetupError(
-            "this private chain has no market; `leyden up` with devnet_market makes one"
+            "this private chain has no market; set devnet_market and run `leyden up`"
         )
     return network, network.auctioneer

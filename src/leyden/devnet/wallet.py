@@ -90,7 +90,7 @@ class Wallet:
                 async for told in self._lnd.stream("POST", "/v2/router/send", wish):
                     last = told
         except TimeoutError:
-            raise Away("lnd does not say what became of the payment") from None
+            raise Away("lnd does not report the payment's result") from None
         return last
 
     async def send(self, address: str, sats: int) -> str:

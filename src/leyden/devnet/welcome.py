@@ -13,7 +13,7 @@ def message(given: Settings, kept: dict[str, Any], seconds: float) -> str:
     login = kept["dashboard_login"]
     opens = "; the market opens soon" if given.devnet_market else ""
     play, plays = (
-        ("scenario first-channel", "an order, paid, and its channel")
+        ("scenario first-channel", "buy a channel")
         if given.devnet_market
         else ("mine 6", "six blocks")
     )
@@ -30,14 +30,14 @@ everything is up ({seconds:.1f} s){opens}
   curl {api_url(given)}/health/ready
   curl {api_url(given)}/openapi.json
 
-  docs        {api_url(given)}/docs    the API, with a form to try it: /docs/api
+  docs        {api_url(given)}/docs    try the API at /docs/api
   API key     in {given.home_path / first_run.FILE}, field api_key
-  node names  curl and browsers find NAME.{given.nodes_domain};
-              for other programs add to /etc/hosts:
+  node names  curl and browsers resolve NAME.{given.nodes_domain};
+              for other programs, add to /etc/hosts:
               {given.gateway_host} NAME.{given.nodes_domain}
 
-  {leyden} trust     this machine's browsers trust its nodes; undone by `untrust`
-  {leyden} nodes create "first light" --wait    a node, here at the terminal
+  {leyden} trust     make browsers trust the nodes; `untrust` undoes it
+  {leyden} nodes create "first light" --wait    create a node
   {leyden} dev {play:<29}    {plays}
   {leyden} status    {leyden} logs -f    {leyden} down
 """

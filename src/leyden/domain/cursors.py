@@ -58,7 +58,7 @@ def parse(organization_id: str, text: str, *, field: str = "after") -> Cursor:
         )
     number, mark, tag = match.groups()
     if mark != _mark(organization_id):
-        raise Malformed(f"{field}: this cursor is of another organization's events")
+        raise Malformed(f"{field}: this cursor belongs to another organization")
     return Cursor(int(number, 16), tag)
 
 

@@ -31,20 +31,20 @@ class Destination(Struct, frozen=True, kw_only=True):
 def parse(text: str, *, field: str) -> tuple[str, str]:
     """Return public key and HOST:PORT of KEY or KEY@HOST:PORT; "" is no host."""
     if len(text) > _LONGEST:
-        raise Malformed(f"{field}: must be a public key, maybe with @host:port")
+        raise Malformed(f"{field}: must be a public key, or public key@host:port")
     key, at, host = text.strip().partition("@")
     key = key.lower()
     if not is_key(key):
         raise Malformed(
-            f"{field}: must begin with a public key: {_KEY_DIGITS} hex digits that "
-            "begin with 02 or 03 and are a point of secp256k1"
+            f"{field}: must begin with a public key: {_KEY_DIGITS} hex digits, "
+            "beginning with 02 or 03, that are a point of secp256k1"
         )
     if not at:
         return key, ""
     dialled = hosts.check_host(host, field=field, default_port=PEER_PORT)
     if hosts.split(dialled)[0].lower().endswith(".onion"):
         raise Malformed(
-            f"{field}: onion addresses can't be dialled; send the public key alone, "
+            f"{field}: we can't connect to onion addresses; send only the public key, "
             "and connect your node to seller_uri"
         )
     return key, dialled

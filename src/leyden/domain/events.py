@@ -81,32 +81,30 @@ TYPES: Final[Mapping[str, EventType]] = {
             type="standard",
             version="v0.20.2-beta",
         ),
-        _node_event("started", "An lnd was started for the node.", status="starting"),
+        _node_event("started", "lnd was started.", status="starting"),
         _node_event(
-            "waiting_init", "The node waits for a wallet.", status="waiting_init"
+            "waiting_init", "The node has no wallet yet.", status="waiting_init"
         ),
         _node_event(
-            "waiting_unlock", "The node waits to be unlocked.", status="waiting_unlock"
+            "waiting_unlock", "The node's wallet is locked.", status="waiting_unlock"
         ),
         _node_event("running", "The node is running.", status="running"),
         _node_event("stopped", "The node has stopped.", status="stopped"),
         _node_event(
-            "failed", "The node could not be started; it is retried.", status="failed"
+            "failed", "The node could not be started; we try again.", status="failed"
         ),
         _node_event(
             "updated",
-            "The node's version of lnd was changed; it restarts.",
+            "The node was updated to another lnd version, and restarts.",
             from_version="v0.20.1-beta",
             version="v0.20.2-beta",
         ),
         _node_event(
             "deleted",
-            "The node was deleted; its data is kept for some days.",
+            "The node was deleted; you can restore it for some days.",
             status="deleting",
         ),
-        _node_event(
-            "restored", "The node, which was deleted, is back.", status="stopped"
-        ),
+        _node_event("restored", "The deleted node was restored.", status="stopped"),
         _node_event(
             "update_available",
             "A newer version of lnd is available.",
@@ -121,44 +119,49 @@ TYPES: Final[Mapping[str, EventType]] = {
         ),
         _node_event(
             "settings_changed",
-            "Settings of the node were changed: their names.",
+            "The node's settings were changed; has the names of the settings.",
             settings=["alias", "whitelist"],
         ),
         _node_event(
             "certificate_expiring",
-            "The node's certificate ends within 30 days: restart the node.",
+            "The node's certificate expires within 30 days: restart the node.",
             expires="2026-03-31T12:00:00.000Z",
         ),
         EventType(
             name="backup.missing",
-            about="The node has been running for an hour, and there is no backup of "
-            "its channels: lnd writes none.",
+            about=(
+                "The node has been running for an hour without a channel backup: lnd "
+                "writes none."
+            ),
             example={**_NODE, "kept": ""},
             scopes=frozenset({Scope.NODE}),
         ),
         EventType(
             name="backup.stale",
-            about="lnd's backup of its channels is gone; the copy that is kept of it "
-            "is from `kept`.",
+            about="lnd's channel backup is missing; the stored copy is from `kept`.",
             example={**_NODE, "kept": "2026-03-01T12:00:00.000Z"},
             scopes=frozenset({Scope.NODE}),
         ),
         EventType(
             name="backup.drill_due",
-            about="Nobody has proved for 90 days that the node's backups open: run "
-            "`leyden wallet drill`. `drilled` is when somebody last did.",
+            about=(
+                "You have not tested the node's backups for 90 days: run `leyden "
+                "wallet drill`. `drilled` is the time of the last drill."
+            ),
             example={**_NODE, "drilled": "2026-03-01T12:00:00.000Z"},
             scopes=frozenset({Scope.NODE}),
         ),
         _order_event("created", "An order was placed.", status="waiting_payment"),
-        _order_event("paid", "All of the price is there.", status="creating"),
-        _order_event("ticket_ready", "The order has its ticket.", status="created"),
+        _order_event("paid", "The order is fully paid.", status="creating"),
+        _order_event("ticket_ready", "The ticket was created.", status="created"),
         _order_event("submitted", "The ticket was registered.", status="submitted"),
         _order_event("filled", "The channel was bought.", status="filled"),
         _order_event(
-            "failed", "No ticket or channel came; the money went back.", status="failed"
+            "failed",
+            "The ticket or channel could not be created; the money was returned.",
+            status="failed",
         ),
-        _order_event("expired", "The order was not paid in time.", status="expired"),
+        _order_event("expired", "The order expired unpaid.", status="expired"),
         _order_event("cancelled", "The order was cancelled.", status="cancelled"),
         _channel_event(
             "lease_ending",
@@ -173,7 +176,7 @@ TYPES: Final[Mapping[str, EventType]] = {
         ),
         _money_event(
             "channel.fee_bumped",
-            "The transaction of a channel stayed unconfirmed; we raised its fee.",
+            "A channel's funding transaction stayed unconfirmed; we raised its fee.",
             {
                 "order_id": _ORDER_ID,
                 "channel_point": f"{'5f' * 32}:0",
@@ -182,18 +185,19 @@ TYPES: Final[Mapping[str, EventType]] = {
         ),
         _money_event(
             "payment.received",
-            "A payment for an order arrived; over Lightning it is held at first.",
+            "A payment for an order arrived; a Lightning payment is held first.",
             {"order_id": _ORDER_ID, "rail": "lightning", "amount": 16_163},
         ),
         _money_event(
             "payment.returned",
-            "A payment went back: the held one to its payer (`handed_back`), by the "
-            "chain (`reversed`), or by the operator (`refund`).",
+            "A payment was returned: a held payment to its payer (`handed_back`), by "
+            "a chain reorganization (`reversed`), or by the operator (`refund`).",
             {"order_id": _ORDER_ID, "reason": "handed_back", "amount": 16_163},
         ),
         _money_event(
             "credit.changed",
-            "Credit rose, or fell (below 0); `reason` is the `what` of the ledger.",
+            "Credit was added, or taken away (negative); `reason` is the `what` of "
+            "the ledger.",
             {"order_id": "", "reason": "coupon", "amount": 21_000},
         ),
         _team_event(
@@ -204,12 +208,13 @@ TYPES: Final[Mapping[str, EventType]] = {
         _team_event("key.revoked", "An API key was revoked.", {"key_id": _KEY_ID}),
         _team_event(
             "key.expiring",
-            "An API key ends within 7 days. Not sent for keys created for less.",
+            "An API key expires within 7 days. Not sent for keys with a shorter "
+            "lifetime.",
             {"key_id": _KEY_ID, "name": "harbour", "expires": _EXPIRES},
         ),
         _team_event(
             "login.new_device",
-            "A member signed in with a browser that is new for them.",
+            "A member signed in with a new browser.",
             {"user_id": _USER_ID, "session_id": _SESSION_ID},
         ),
         _team_event(
@@ -224,7 +229,7 @@ TYPES: Final[Mapping[str, EventType]] = {
         ),
         _team_event(
             "member.removed",
-            "A member was removed, or left.",
+            "A member left, or was removed.",
             {"user_id": _USER_ID, "role": "developer"},
         ),
     )
@@ -243,24 +248,27 @@ ALARMS: Final[Mapping[str, EventType]] = {
         scopes=frozenset(),
     )
     for kind, about in (
-        (Kind.BACKUP_STALE, "No backup of the installation for too long."),
-        (Kind.CERTIFICATE_EXPIRING, "A certificate ends within 30 days."),
+        (Kind.BACKUP_STALE, "The installation has no recent backup."),
+        (Kind.CERTIFICATE_EXPIRING, "A certificate expires within 30 days."),
         (Kind.DISK_LOW, "A disk is nearly full."),
-        (Kind.EMAIL_AWAY, "The mail server takes no emails."),
+        (Kind.EMAIL_AWAY, "The mail server rejects emails."),
         (Kind.LEDGER_BROKEN, "The ledger breaks one of its rules."),
-        (Kind.MARKET_AWAY, "The auction does not answer."),
+        (Kind.MARKET_AWAY, "The auction does not respond."),
         (Kind.NODE_FAILED, "Nodes could not be started."),
-        (Kind.ORDER_STUCK, "An order waits for too long."),
-        (Kind.PAYMENT_REVERSED, "The chain took back what was spent already."),
+        (Kind.ORDER_STUCK, "An order needs attention."),
+        (
+            Kind.PAYMENT_REVERSED,
+            "A chain reorganization removed a payment that was already spent.",
+        ),
         (Kind.PEER_PORTS_LOW, "Few peer ports are left for new nodes."),
-        (Kind.POOL_EXPIRING, "The account at the auction ends soon."),
-        (Kind.POOL_LOW, "Little is left in the account at the auction."),
+        (Kind.POOL_EXPIRING, "The Pool account expires soon."),
+        (Kind.POOL_LOW, "The Pool account's balance is low."),
         (Kind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),
-        (Kind.SELLER_AWAY, "The seller of direct channels does not answer."),
-        (Kind.SELLER_LOW, "Little is left in the seller's wallet."),
-        (Kind.TOR_AWAY, "Onion addresses do not work, since Tor does not."),
-        (Kind.TREASURY_AWAY, "The treasury does not answer."),
-        (Kind.TREASURY_REPLACED, "The treasury is not the one it was."),
+        (Kind.SELLER_AWAY, "The seller of direct channels does not respond."),
+        (Kind.SELLER_LOW, "The seller's wallet balance is low."),
+        (Kind.TOR_AWAY, "Tor does not work, so onion addresses don't either."),
+        (Kind.TREASURY_AWAY, "The treasury does not respond."),
+        (Kind.TREASURY_REPLACED, "The treasury is a different lnd than before."),
     )
 }
 
@@ -325,7 +333,7 @@ def match_types(
             )
         found |= named
     if not found & set(among):
-        raise Malformed(f"{field}: this key lacks the scope to see any of these")
+        raise Malformed(f"{field}: this key lacks the scope for these types")
     return frozenset(found & set(among))
 
 

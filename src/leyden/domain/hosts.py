@@ -59,13 +59,13 @@ def check_reach(dialled: str, reach: Reach, *, field: str, refusal: str) -> None
     host, port = split(dialled)
     if _NUMBER.fullmatch(host.rpartition(".")[2]) and not _is_ipv4(host):
         raise Malformed(
-            f"{field}: {host} is not an address that can be read in one way only; "
-            "write it like 192.0.2.7, or use a host name"
+            f"{field}: {host} is an ambiguous IP address; write it like 192.0.2.7, or "
+            "use a host name"
         )
     if not reach.permits_host(host, port):
         raise Malformed(
             f"{field}: {host} is a private or reserved address, {refusal}; use a "
-            "public one, or have the operator allow it (nodes_may_reach)"
+            "public address, or ask the operator to allow it (nodes_may_reach)"
         )
 
 

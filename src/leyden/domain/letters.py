@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from leyden.domain.emails import one_line
 from leyden.values import Struct, hiding
 
-_IGNORE: Final = "If you did not ask for this, do nothing: nothing changes."
+_IGNORE: Final = "If you did not request this, you can ignore this email."
 _NOT_YOU: Final = (
     "If this was not you, reset your password at {origin}/app/forgot-password at once, "
     "and tell the operator."
@@ -32,11 +32,11 @@ def write(letter: Letter, *, origin: str) -> tuple[str, str]:
 def _reset(facts: Facts, origin: str) -> tuple[str, str]:
     link = _link(origin, "/app/reset-password", facts)
     text = (
-        "Somebody, probably you, asked to reset the password of your account.\n\n"
-        "Open this link within an hour, in the browser in which you asked for it. It "
-        f"works once:\n\n{link}\n\n"
-        "Your second step (authenticator app or passkeys) stays as it is, and you are "
-        f"signed out everywhere.\n\n{_IGNORE}\n"
+        "Somebody, probably you, requested a password reset for your account.\n\n"
+        "Open this link within an hour, in the browser that you used for the request. "
+        f"You can use it once:\n\n{link}\n\n"
+        "Your authenticator app and passkeys stay, and you are signed out everywhere."
+        f"\n\n{_IGNORE}\n"
     )
     return "Reset your password", text
 
@@ -44,8 +44,8 @@ def _reset(facts: Facts, origin: str) -> tuple[str, str]:
 def _confirm(facts: Facts, origin: str) -> tuple[str, str]:
     link = _link(origin, "/app/account/confirm-email", facts)
     text = (
-        "Confirm that this address is yours. Open this link within a day while you are "
-        f"signed in; it works once:\n\n{link}\n\n{_IGNORE}\n"
+        "Confirm your email address. Sign in, and open this link within a day. You "
+        f"can use it once:\n\n{link}\n\n{_IGNORE}\n"
     )
     return "Confirm your email address", text
 
@@ -54,9 +54,10 @@ def _invitation(facts: Facts, origin: str) -> tuple[str, str]:
     link = _link(origin, "/app/invitation", facts)
     team = one_line(facts["organization"])
     text = (
-        f'You are invited to the organization "{team}", as {facts["role"]}.\n\n'
-        f"Open this link to join, until {facts['until']}. It works once:\n\n{link}\n\n"
-        "If you do not know who invited you, do nothing.\n"
+        f'You are invited to join the organization "{team}" as {facts["role"]}.\n\n'
+        f"Open this link before {facts['until']} to join. You can use it once:\n\n"
+        f"{link}\n\n"
+        "If you don't know who invited you, ignore this email.\n"
     )
     return f'Invitation to "{team}"', text
 
@@ -64,8 +65,8 @@ def _invitation(facts: Facts, origin: str) -> tuple[str, str]:
 def _password_changed(facts: Facts, origin: str) -> tuple[str, str]:
     del facts
     text = (
-        "The password of your account was changed, and its other sessions have ended."
-        f"\n\n{_NOT_YOU.format(origin=origin)}\n"
+        "Your password was changed, and you were signed out everywhere "
+        f"else.\n\n{_NOT_YOU.format(origin=origin)}\n"
     )
     return "Your password was changed", text
 
@@ -73,15 +74,15 @@ def _password_changed(facts: Facts, origin: str) -> tuple[str, str]:
 def _address_changed(facts: Facts, origin: str) -> tuple[str, str]:
     del facts, origin
     text = (
-        "Your account has another email address now. We send nothing to this one any "
-        "more.\n\nIf this was not you, tell the operator at once.\n"
+        "The email address of your account was changed. We send no more emails to "
+        "this address.\n\nIf this was not you, tell the operator at once.\n"
     )
     return "Your email address was changed", text
 
 
 def _test(facts: Facts, origin: str) -> tuple[str, str]:
     del facts
-    return ("Test", f"This is a test. {origin} can send emails.\n")
+    return ("Test", f"This is a test email. {origin} can send emails.\n")
 
 
 def _link(origin: str, path: str, facts: Facts) -> str:

@@ -113,7 +113,7 @@ def check_known(params: Mapping[str, Any], known: Collection[str]) -> None:
         data = {
             "unrecognized": named,
             "property": named[0] if named else "",
-            "message": "there are fields that this call does not have",
+            "message": "has unknown fields",
         }
         raise Fault(PARAMS, "Invalid params", data)
 
@@ -155,10 +155,10 @@ def parse_order(
     if wanted.announce and not wanted.confirmations:
         raise invalid(
             "required_channel_confirmations",
-            "an announced channel needs 1 at least",
+            "must be at least 1 for an announced channel",
         )
     if not wanted.expiry_blocks:
-        raise invalid("channel_expiry_blocks", "must be 1 at least")
+        raise invalid("channel_expiry_blocks", "must be at least 1")
     _check_offered(wanted, _sats(params, "client_balance_sat"), offer)
     if token:
         raise Fault(TOKEN, "Unrecognized or stale token", {"message": "no such token"})
@@ -210,5 +210,5 @@ def _text(params: Mapping[str, Any], field: str) -> str | None:
     if value is None:
         return None
     if not isinstance(value, str) or len(value) > _LONGEST_TEXT:
-        raise invalid(field, "must be a text, and a short one")
+        raise invalid(field, "must be a short string")
     return value

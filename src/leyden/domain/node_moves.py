@@ -149,7 +149,7 @@ _IN_WORDS: Mapping[Action, str] = {
     Action.STOP: "be stopped",
     Action.RESTART: "be restarted",
     Action.UPDATE: "be updated",
-    Action.SETTINGS: "be given settings",
+    Action.SETTINGS: "change settings",
     Action.DELETE: "be deleted",
     Action.RESTORE: "be restored: it is not deleted",
 }

@@ -184,7 +184,7 @@ def _known(given: object) -> dict[str, object]:
     for name in sent:
         if name not in NAMES:
             spelled = name if _SPEAKABLE.fullmatch(str(name)) else "a name"
-            raise Malformed(f"settings: {spelled} is not a setting")
+            raise Malformed(f"settings: unknown setting {spelled}")
     return sent
 
 
@@ -284,7 +284,7 @@ def _check_channel_sizes(settings: NodeSettings) -> None:
 
 def _check_zero_confirmation(settings: NodeSettings) -> None:
     if settings.zeroconf and not settings.optionscidalias:
-        raise Malformed("zeroconf: needs optionscidalias to be true as well")
+        raise Malformed("zeroconf: optionscidalias must be true too")
 
 
 def _check_remote_signer(settings: NodeSettings) -> None:

@@ -150,15 +150,20 @@ def check_direct(channel: Channel, terms: Terms) -> None:
     check(channel, terms, AuctionTerms())
     if channel.capacity > terms.seller_largest:
         raise Malformed(
-            f"capacity: a channel to a node of yours has at most {terms.seller_largest}"
+            f"capacity: must be at most {terms.seller_largest} for a channel to a "
+            "named node"
         )
     if channel.self_chan_balance:
         raise Malformed("self_chan_balance: must be 0 with node or node_id")
     if channel.bps is not None:
-        raise Malformed("bps: no auction sells this channel; leave bps out with node")
+        raise Malformed(
+            "bps: must not be set with node or node_id, whose channel is not from the "
+            "auction"
+        )
     if channel.node_tier is not NodeTier.BEST:
         raise Malformed(
-            "node_tier: no auction sells this channel; leave node_tier out with node"
+            "node_tier: must not be set with node or node_id, whose channel is not "
+            "from the auction"
         )
 
 

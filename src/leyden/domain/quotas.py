@@ -56,9 +56,11 @@ class _Words(NamedTuple):
 WORDS: Final[Mapping[Quota, _Words]] = {
     Quota.NODES: _Words("Nodes", "nodes", "delete a node"),
     Quota.UNPAID_ORDERS: _Words(
-        "Unpaid orders", "unpaid orders", "pay or cancel one, or wait until one expires"
+        "Unpaid orders",
+        "unpaid orders",
+        "pay or cancel an order, or wait until one expires",
     ),
-    Quota.KEYS: _Words("API keys", "live API keys", "revoke a key"),
+    Quota.KEYS: _Words("API keys", "active API keys", "revoke a key"),
     Quota.INVITATIONS: _Words(
         "Open invitations", "open invitations", "revoke an invitation"
     ),
@@ -66,7 +68,7 @@ WORDS: Final[Mapping[Quota, _Words]] = {
     Quota.MACAROONS_PER_NODE: _Words(
         "Stored macaroons per node",
         "stored macaroons of one node",
-        "reseal a macaroon that is no longer needed",
+        "replace a macaroon that you no longer need",
     ),
     Quota.REPLACED_BACKUPS_MB: _Words(
         "History of replaced backups (MB)",
@@ -75,7 +77,7 @@ WORDS: Final[Mapping[Quota, _Words]] = {
     ),
     Quota.IDEMPOTENCY_KEYS: _Words(
         "Idempotency keys in use",
-        "Idempotency-Keys with a saved answer",
+        "stored Idempotency-Keys",
         "wait until the oldest expire",
     ),
 }
@@ -91,8 +93,8 @@ def refusal(quota: Quota, *, used: int, limit: int) -> str:
     """Return an error with the limit, the usage, and what to do."""
     words = WORDS[quota]
     return (
-        f"quota: an organization may have {limit:,} {words.counted}, and {used:,} are "
-        f"in use; {words.remedy}, or ask the operator to raise the limit"
+        f"quota: your organization has {used:,} of {limit:,} {words.counted}; "
+        f"{words.remedy}, or ask the operator to raise the limit"
     )
 
 

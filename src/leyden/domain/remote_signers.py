@@ -48,12 +48,12 @@ def macaroon_bytes(text: str, *, field: str) -> bytes:
         decoded = _from_base64(text.replace("-", "+").replace("_", "/"))
         if decoded:
             return decoded
-    raise Malformed(f"{field}: must be a macaroon in hex or base64")
+    raise Malformed(f"{field}: must be a macaroon, in hex or base64")
 
 
 def certificate_pem(text: str, *, field: str) -> bytes:
     """Return the certificate as PEM, from PEM or base64 of PEM."""
-    refusal = Malformed(f"{field}: must be a certificate in PEM, or base64 of that")
+    refusal = Malformed(f"{field}: must be a PEM certificate, or base64 of one")
     if len(text) > _LONGEST_CERTIFICATE or not text.isascii():
         raise refusal
     pem = text.encode() if "-----" in text else _from_base64("".join(text.split()))

@@ -37,14 +37,16 @@ def parse(text: str, *, has_seller: bool) -> tuple[Source, ...]:
         except ValueError:
             known = ", ".join(Source)
             raise SetupError(
-                f"market: {word!r} is no source of channels; choose from {known}"
+                f"market: {word!r} is not a source of channels; choose from {known}"
             ) from None
     if len(set(found)) != len(found):
         raise SetupError("market: a source is listed twice")
     if set(found) >= OF_TICKETS:
         raise SetupError("market: list pool or simulated, not both")
     if Source.OWN in found and not has_seller:
-        raise SetupError("market: own needs seller_host; see docs/direct-channels.md")
+        raise SetupError(
+            "market: seller_host must be set for own; see docs/direct-channels.md"
+        )
     if is_old(text, has_seller=has_seller):
         found.append(Source.OWN)
     return tuple(found)

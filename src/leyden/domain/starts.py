@@ -29,17 +29,22 @@ def refuse_old_copy(node_id: str, known: Start, found: Start) -> None:
     """Raise CannotStart where a folder with a wallet is not the newest there was."""
     if found.number < known.number:
         raise CannotStart(
-            f"node {node_id}: its folder is of start {found.number}, and the node was "
-            f"started {known.number} times: an lnd that goes back in time loses its "
-            "money. Bring the newest folder back. If it is lost, move this one away, "
-            "see `leyden home adopt --start-empty`, and the owner restores the node",
-            reason="The node's folder is an old copy, with which it would lose money. "
-            "The operator must bring the newest one back.",
+            f"node {node_id}: its folder is from start {found.number}, but the node "
+            f"was started {known.number} times: an lnd with old channel states loses "
+            "its money. Bring the newest folder back. If you lost it, move this "
+            "folder away and see `leyden home adopt --start-empty`; the owner then "
+            "restores the node",
+            reason=(
+                "The node's folder is an old copy, which would lose your money. The "
+                "operator must bring the newest folder back."
+            ),
         )
     if found.number == known.number and known.copy not in {"", found.copy}:
         raise CannotStart(
-            f"node {node_id}: its folder is a copy. If no other lnd of it has run "
-            f"since the copy was made: `leyden home accept {node_id}`",
-            reason="The node's folder was copied. The operator must confirm that it is "
-            "the newest one.",
+            f"node {node_id}: its folder is a copy. If lnd has not run in the "
+            f"original folder since the copy was made: `leyden home accept {node_id}`",
+            reason=(
+                "The node's folder is a copy. The operator must confirm that it is the "
+                "newest."
+            ),
         )

@@ -116,8 +116,8 @@ def choose(
     version = parse_version(text, field=field)
     if version <= LAST_UNSAFE:
         raise Malformed(
-            f"{field}: lnd {LAST_UNSAFE} and older can be robbed by a channel peer and "
-            f"are refused; choose one of: {_listed(catalogue.versions)}"
+            f"{field}: lnd {LAST_UNSAFE} and older let a channel peer steal funds, so "
+            f"we don't offer them; choose one of: {_listed(catalogue.versions)}"
         )
     if version not in catalogue.versions:
         offered = _listed(catalogue.versions)
@@ -160,7 +160,7 @@ def choose_update(
     if wanted is None or wanted == current:
         raise NotAllowed("node is already up to date")
     if wanted < current:
-        raise NotAllowed("lnd cannot go back to an older version")
+        raise NotAllowed("version: lnd can't be downgraded")
     return wanted
 
 

@@ -79,8 +79,8 @@ def check_address(url: str, reach: Reach, *, field: str = "webhook") -> None:
     port = _STANDARD_PORTS[parts.scheme] if parts.port is None else parts.port
     if not reach.permits_host(parts.hostname or "", port):
         raise Malformed(
-            f"{field}: {parts.hostname} is a private or reserved address, and webhooks "
-            "are not sent there; use a public one, or have the operator allow it "
+            f"{field}: {parts.hostname} is a private or reserved address, and we send "
+            "no webhooks there; use a public address, or ask the operator to allow it "
             "(webhook_networks)"
         )
 

@@ -63,8 +63,8 @@ def _network(entry: object, field: str) -> Network:
     # 10.0.0.7/8 is a slip: as a block it would let in sixteen million strangers.
     if network.network_address != exact.network_address:
         raise Malformed(
-            f"{field}: has host bits set; write the one address without a prefix, "
-            "or the first address of the block"
+            f"{field}: has host bits set; write one IP address without a prefix, or "
+            "the first address of the block"
         )
     return _unmapped(network)
 

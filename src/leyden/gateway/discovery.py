@@ -113,7 +113,7 @@ class DiscoveryGateway:
                 return None
         elif self._sent.get(who) == document.version:
             # It was sent this and has it not: refused, or lost on the way.
-            log.warning("a gateway did not take its routes", extra={"gateway": who})
+            log.warning("a gateway rejected its routes", extra={"gateway": who})
             await _happens(changed, min(_REPEAT_S, patience_s))
         assert self._document is not None  # noqa: S101  it is never taken back
         self._sent[who] = self._document.version

@@ -146,7 +146,9 @@ class LocalGateway:
         try:
             return (await self._admin.routes_version())[1]
         except Silent:
-            log.warning("the gateway is away; it will find the routes when it is back")
+            log.warning(
+                "the gateway is unavailable; it gets the routes when it is back"
+            )
             return None
 
     async def _taken(self, document: Document, refused_before: int) -> None:

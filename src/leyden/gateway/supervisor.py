@@ -135,7 +135,7 @@ class Supervisor:
     async def _started(self) -> processes.Identity:
         other = processes.holder(self._folder / "claim")
         if other is not None:
-            log.info("the gateway is replaced by a newer one", extra={"pid": other.pid})
+            log.info("replacing the gateway with a newer one", extra={"pid": other.pid})
             await processes.stop(other, grace_s=2)
         self._prepare()
         found = await processes.spawn(
@@ -167,12 +167,10 @@ class Supervisor:
             try:
                 envoy = await self.start()
                 code = await processes.exited(envoy)
-                log.error(
-                    "the gateway ended; it is started again", extra={"code": code}
-                )
+                log.error("the gateway stopped; restarting it", extra={"code": code})
             except (SetupError, OSError) as error:
                 why = str(error)
-                log.error("the gateway could not be started", extra={"reason": why})  # noqa: TRY400
+                log.error(("could not start the gateway"), extra={"reason": why})  # noqa: TRY400
             calm = loop.time() - began > _CALM_S
             pause = 0.0 if calm else min(max(2 * pause, 0.05), _LONGEST_PAUSE_S)
             await asyncio.sleep(pause)

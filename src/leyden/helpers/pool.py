@@ -61,13 +61,13 @@ class Helpers:
             try:
                 helper = self._kept() or self._start()
             except OSError as why:  # no memory or process to be had
-                log.warning("no helper could be started: %s", why)
+                log.warning("could not start a helper: %s", why)
                 break
             taken_s = self._most_cpu_s  # unless it says how much it took
             try:
                 answer = helper.call(frame)
             except TimeoutError:
-                log.warning("helper %s was killed: no answer", helper.pid)
+                log.warning("helper %s was killed: no response", helper.pid)
                 helper.end()
                 break
             except (EOFError, OSError):

@@ -33,9 +33,9 @@ async def accept_from(
             request = json.loads(message.data)
             if "result" not in request:
                 why = (request.get("error") or {}).get("message", "no reason")
-                raise NodeRefused(f"the node accepts no channels for you: {why}")
+                raise NodeRefused(f"the node does not let you accept channels: {why}")
             await socket.send_json(answer(request["result"], peer))
-    raise NodeAway("the node has ended the call in which it asks about channels")
+    raise NodeAway("the node closed the channel acceptor stream")
 
 
 def answer(asked: dict[str, Any], peer: str) -> dict[str, Any]:
@@ -48,5 +48,5 @@ def answer(asked: dict[str, Any], peer: str) -> dict[str, Any]:
         "zero_conf": trusted and wants,
     }
     if not said["accept"]:
-        said["error"] = "channels without confirmations are taken from one peer alone"
+        said["error"] = "zero-conf channels are accepted from one peer only"
     return said

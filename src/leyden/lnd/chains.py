@@ -108,9 +108,9 @@ Backend = Btcd | Bitcoind | Neutrino
 def check_backend(chain: Chain, backend: Backend) -> None:
     """Raise for a pair that lnd would not start with."""
     if isinstance(backend, Bitcoind) and chain is Chain.SIMNET:
-        raise SetupError("bitcoind knows no simnet: choose regtest, or btcd")
+        raise SetupError("bitcoind does not support simnet: choose regtest, or btcd")
     if isinstance(backend, Neutrino) and chain is Chain.MAINNET and not backend.fee_url:
-        raise SetupError("neutrino on mainnet needs the address of a fee estimator")
+        raise SetupError("neutrino on mainnet needs the URL of a fee estimator")
 
 
 def _literal(text: str) -> str:

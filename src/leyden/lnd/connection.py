@@ -93,7 +93,8 @@ class Connection:
                 self._lnd = await self._connect()
         except (OSError, ssl.SSLError) as error:
             raise self._errors.away(
-                f"cannot be called, its files cannot be read: {type(error).__name__}"
+                "can't be called, because its files can't be read: "
+                f"{type(error).__name__}"
             ) from None
         return self._lnd, macaroon
 

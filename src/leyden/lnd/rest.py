@@ -69,7 +69,7 @@ def _read(content: bytes, errors: Errors) -> dict[str, Any]:
     except ValueError:
         body = None
     if not isinstance(body, dict):
-        raise errors.away("answers something else than JSON")
+        raise errors.away("did not return JSON")
     return body
 
 

@@ -152,7 +152,7 @@ class Watch(asyncio.Protocol):
             if isinstance(error, ssl.SSLError) and not self._warned:
                 self._warned = True  # once is enough: it knocks every second
                 log.warning(
-                    "an lnd shows a certificate that is not ours",
+                    "an lnd presents a certificate that is not ours",
                     extra={"host": self._address.name, "why": str(error)},
                 )
             self._knock_later()
@@ -175,7 +175,7 @@ class Watch(asyncio.Protocol):
             states = self._lines.feed(data)
         except NotAStream as error:
             log.debug(
-                "a state stream broke off",
+                "a state stream was interrupted",
                 extra={"host": self._address.name, "why": error},
             )
             if self._transport is not None:

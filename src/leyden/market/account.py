@@ -32,7 +32,7 @@ class PoolAccount:
             accounts = [each for each in accounts if each.trader_key == named]
         if not accounts:
             raise MarketAway(
-                "there is no account at the auction; `leyden pool open` opens one",
+                "no Pool account yet; `leyden pool open` opens one",
                 retry_after_s=_RETRY_AFTER_S,
             )
         return max(accounts, key=lambda each: (each.can_buy, each.available))

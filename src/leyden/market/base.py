@@ -22,7 +22,7 @@ class Market(Protocol):
     async def ready(self, quote: Quote) -> None:
         """Check, before a payment is requested, that the channel can be bought.
 
-        Raise SoldOut if our account at the auction does not suffice.
+        Raise SoldOut if our Pool account does not suffice.
         """
         ...
 

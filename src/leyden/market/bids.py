@@ -49,7 +49,7 @@ class Bids:
             state = (await self.states()).get(nonce)
         if state in ALIVE:
             raise MarketAway(
-                "the auction has not cancelled the bid yet; try again",
+                "the auction is still cancelling the bid; try again",
                 retry_after_s=_AGAIN_S,
             )
         return state == FILLED

@@ -46,6 +46,6 @@ class NoMarket:
 
 def _refuse() -> NoReturn:
     raise MarketAway(
-        "this platform buys no tickets: its setting market lists no auction",
+        "this platform sells no tickets: its setting market lists no auction",
         retry_after_s=_AGAIN_S,
     )

@@ -1,4 +1,4 @@
-"""Creation of tickets where the account at the auction has room."""
+"""Creation of tickets where the Pool account has room."""
 
 import logging
 
@@ -53,12 +53,12 @@ class Offers:
         account = await self._account.find()
         if not account.can_buy:
             log.warning(
-                "nothing can be bought from the account", extra={"state": account.state}
+                "the account can't buy channels", extra={"state": account.state}
             )
             raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
         if account.available < outstanding + may_take(quote):
             log.warning(
-                "the account at the auction is too small",
+                "the Pool account is too small",
                 extra={
                     "available": account.available,
                     "outstanding": outstanding,

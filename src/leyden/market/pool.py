@@ -80,7 +80,10 @@ class PoolMarket:
         """Check that a channel can be bought after all that is already paid for."""
         blocks = quote.channel.lease_duration_blocks
         if blocks not in (await self.terms()).leases:
-            raise Malformed(f"lease_duration_blocks: the auction has no {blocks} now")
+            raise Malformed(
+                f"lease_duration_blocks: the auction does not offer {blocks} at the "
+                "moment"
+            )
         await self._offers.account_with_room(quote)
 
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
@@ -158,7 +161,7 @@ class PoolMarket:
         ticket = await self._sidecars.find(ref)
         if not filled and ticket is not None and ticket.state not in OVER:
             raise MarketAway(
-                "the auction has not cancelled the ticket yet; try again",
+                "the auction is still cancelling the ticket; try again",
                 retry_after_s=_AGAIN_S,
             )
         return not filled
@@ -175,7 +178,7 @@ class PoolMarket:
         )
         if base > _MOST_BASE_FEE or ppm > _MOST_FEE_PPM:
             raise MarketAway(
-                "the auction's terms cannot be true", retry_after_s=_LATER_S
+                "the auction's terms are not plausible", retry_after_s=_LATER_S
             )
         if not offered:
             raise MarketAway(
@@ -191,7 +194,9 @@ class PoolMarket:
             if time.monotonic() - since > self._registering_takes_s:
                 return TicketState.BROKEN
         if (state := STATES.get(ticket.state)) is None:
-            log.error("poold has a new word for a ticket", extra={"word": ticket.state})
+            log.error(
+                ("poold returned an unknown ticket state"), extra={"word": ticket.state}
+            )
         return state
 
 

@@ -116,7 +116,7 @@ class Poold:
             certificate = self._access.certificate.read_bytes()
         except OSError as error:
             # Which file and why is for the operator, not for who asked.
-            log.warning("poold's files cannot be read", extra={"why": str(error)})
+            log.warning("can't read poold's files", extra={"why": str(error)})
             raise MarketAway(retry_after_s=_RETRY_AFTER_S) from None
         if self._channel is None or certificate != self._certificate:
             self._replace(certificate)
@@ -145,5 +145,5 @@ def _meaning(said: str) -> MarketAway | MarketRefused:
                 return SoldOut(retry_after_s=_RETRY_AFTER_S)
             return MarketRefused(reason)
     return MarketAway(
-        retry_after_s=_RETRY_AFTER_S, why=f"the auction does not answer: {reason}"
+        retry_after_s=_RETRY_AFTER_S, why=f"the auction does not respond: {reason}"
     )

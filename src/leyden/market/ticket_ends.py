@@ -103,7 +103,7 @@ class Ends:
         try:
             return await self._leases(tickets)
         except MarketAway as error:
-            log.warning("leases cannot be looked at", extra={"why": str(error)})
+            log.warning("can't check leases", extra={"why": str(error)})
             return {}
 
     async def _leases(self, tickets: Mapping[str, Any]) -> dict[str, Lease]:
@@ -133,7 +133,7 @@ class Ends:
         try:
             return await self._account.height(brief=True)
         except (MarketAway, MarketRefused) as error:
-            log.warning("the chain's height is not known", extra={"why": str(error)})
+            log.warning("unknown chain height", extra={"why": str(error)})
             return 0
 
 

@@ -96,7 +96,8 @@ class Cgroups:
         except OSError as error:
             why = f"{error.filename}: {error.strerror}"
             log.warning(
-                "a node is not held to its share", extra={"node": node_id, "why": why}
+                "a node runs without resource limits",
+                extra={"node": node_id, "why": why},
             )
 
     def release(self, node_id: str) -> bool:

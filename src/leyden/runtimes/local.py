@@ -207,7 +207,7 @@ class LocalRuntime:
         if not folder.is_dir():
             why = f"{folder} is missing"
         elif processes.held_by_unseen_program(self.layout.claim(node)):
-            why = "its lnd runs where it cannot be seen from here"
+            why = "lnd runs where this process can't see it"
         else:
             self._unknown.discard(node.id)
             return False
@@ -259,9 +259,7 @@ class LocalRuntime:
         code = await _exited(running)
         self._watched[node.id].stream.close()
         if self._cgroups is not None and self._cgroups.release(node.id):
-            log.warning(
-                "an lnd took more memory than its share", extra={"node": node.id}
-            )
+            log.warning("an lnd exceeded its memory limit", extra={"node": node.id})
         self._report(node.id, self._ended(node, running.written, code=code))
 
     def _ended(self, node: Node, process: str, *, code: int | None) -> Observation:

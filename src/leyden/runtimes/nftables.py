@@ -130,7 +130,7 @@ def _run(*words: str, stdin: str = "") -> str:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise SetupError(f"nft cannot be run: {error}") from None
+        raise SetupError(f"can't run nft: {error}") from None
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["no reason given"])[0]
         raise SetupError(f"nft {' '.join(words)}: {why}")

@@ -31,7 +31,7 @@ class UnknownNodes:
         if self._why.get(node_id) != why:
             self._why[node_id] = why
             log.error(
-                "node %s: whether its lnd runs is not known",
+                "node %s: unknown whether lnd runs",
                 node_id,
                 extra={"why": why},
             )

@@ -25,8 +25,8 @@ class KeyAnswer(msgspec.Struct):
 class QuotaUsage(msgspec.Struct):
     """The usage and limit of one quota."""
 
-    used: Annotated[int, Meta(description="How much is in use.")]
-    limit: Annotated[int, Meta(description="How much you may use.")]
+    used: Annotated[int, Meta(description="Current usage.")]
+    limit: Annotated[int, Meta(description="The limit.")]
 
 
 class QuotasAnswer(msgspec.Struct):

@@ -58,11 +58,11 @@ class NewlySealed(msgspec.Struct, forbid_unknown_fields=True, omit_defaults=True
 
     seed: Annotated[
         ResealedSeed | None,
-        Meta(description="The seed, encrypted under the new password."),
+        Meta(description="The seed, encrypted with the new password."),
     ] = None
     macaroons: Annotated[
         list[ResealedMacaroon],
-        Meta(description="Macaroons, encrypted under the new password."),
+        Meta(description="Macaroons, encrypted with the new password."),
     ] = []
 
 
@@ -70,7 +70,7 @@ class ResealedAnswer(msgspec.Struct):
     """The number of backups replaced."""
 
     node_id: NodeId
-    resealed: Annotated[int, Meta(description="How many backups were replaced.")]
+    resealed: Annotated[int, Meta(description="Number of replaced backups.")]
 
 
 class ReplacedItem(msgspec.Struct):
@@ -80,7 +80,7 @@ class ReplacedItem(msgspec.Struct):
     until: Annotated[
         str, Meta(description="When it was replaced, in ISO 8601 and UTC.")
     ]
-    value: Annotated[str, Meta(description="The ciphertext, exactly as it was sent.")]
+    value: Annotated[str, Meta(description="The ciphertext as you sent it.")]
 
 
 class ReplacedAnswer(msgspec.Struct):
@@ -104,7 +104,7 @@ class FoundInClear(msgspec.Struct):
     """Plaintext macaroons that lnd wrote to disk and we removed."""
 
     time: Time
-    number: Annotated[int, Meta(description="How many macaroons were found.")]
+    number: Annotated[int, Meta(description="Number of macaroons found.")]
 
 
 class MacaroonsAnswer(msgspec.Struct):
@@ -123,7 +123,7 @@ class MacaroonAnswer(MacaroonItem):
     """A stored macaroon, exactly as it was sent."""
 
     macaroon: Annotated[
-        str, Meta(description="The macaroon, exactly as it was sent: encrypted by you.")
+        str, Meta(description="The macaroon as you sent it: encrypted by you.")
     ]
 
 
@@ -143,7 +143,10 @@ class ChannelsAnswer(msgspec.Struct):
     channel_backup: Annotated[
         str,
         Meta(
-            description="Base64 of channel.backup, which lnd encrypted under the seed."
+            description=(
+                "Base64 of channel.backup, which lnd encrypted with a key from the "
+                "seed."
+            )
         ),
     ]
 
@@ -152,7 +155,7 @@ class NewDrill(msgspec.Struct, forbid_unknown_fields=True):
     """When the backups were opened, signed by the node."""
 
     time: Annotated[
-        str, Meta(description="When the backups were opened, in ISO 8601 and UTC.")
+        str, Meta(description="When the backups were decrypted, in ISO 8601 and UTC.")
     ]
     signature: Annotated[
         str,
@@ -185,14 +188,21 @@ class ProofsAnswer(msgspec.Struct):
     channels_left: Annotated[
         bool | None,
         Meta(
-            description="Whether it has left the platform's machine; null where no "
-            "backups are set up."
+            description=(
+                "Whether the newest channel backup is stored outside the platform's "
+                "machine; null if no backups are set up."
+            )
         ),
     ]
     drill: Annotated[
         DrillAnswer | None,
-        Meta(description="The last `leyden wallet drill`; null if there was none."),
+        Meta(description="The last `leyden wallet drill`; null if you have run none."),
     ]
     drill_is_due: Annotated[
-        bool, Meta(description="Whether that was never, or more than 90 days ago.")
+        bool,
+        Meta(
+            description=(
+                "Whether the last drill was over 90 days ago, or you have run none."
+            )
+        ),
     ]

@@ -19,21 +19,21 @@ class LedgerQuery(msgspec.Struct, forbid_unknown_fields=True):
 
     limit: Annotated[
         Annotated[int, Meta(ge=1, le=500)] | UnsetType,
-        Meta(description="How many entries. Default: 100, and all as CSV."),
+        Meta(description="Number of entries. Default: 100; as CSV, all."),
     ] = UNSET
     cursor: Annotated[
         int, Meta(ge=0, le=2**63 - 1, description="`next_cursor` of the last page.")
     ] = 0
     format: Annotated[
         Literal["json", "csv"] | UnsetType,
-        Meta(description="Default: what the Accept header names, or json."),
+        Meta(description="Format. Default: from the Accept header, or json."),
     ] = UNSET
 
 
 class CouponAnswer(msgspec.Struct):
     """A coupon."""
 
-    amount: Annotated[int, Meta(description="What the coupon is worth, in satoshis.")]
+    amount: Annotated[int, Meta(description="Value of the coupon, in satoshis.")]
     order_id: Annotated[
         str, Meta(description="The coupon's id: a UUID and the letters FC.")
     ]
@@ -55,9 +55,7 @@ class Redeemed(msgspec.Struct):
     credit: Annotated[
         int, Meta(description="Your credit after redeeming it, in satoshis.")
     ]
-    coupon_amount: Annotated[
-        int, Meta(description="What the coupon was worth, in satoshis.")
-    ]
+    coupon_amount: Annotated[int, Meta(description="Value of the coupon, in satoshis.")]
 
 
 class BalanceAnswer(msgspec.Struct):
@@ -73,14 +71,14 @@ class LedgerEntry(msgspec.Struct):
     """A ledger entry."""
 
     id: Annotated[
-        int, Meta(description="The number of the entry: a later one is larger.")
+        int, Meta(description="Number of the entry; later entries have larger numbers.")
     ]
     time: Time
     what: Annotated[str, Meta(description="What happened, in one word.")]
     source: Annotated[str, Meta(description="The account the amount came from.")]
     target: Annotated[str, Meta(description="The account the amount went to.")]
     amount: Annotated[int, Meta(description="The amount, in satoshis.")]
-    order_id: Annotated[str, Meta(description="The order it belongs to, or empty.")]
+    order_id: Annotated[str, Meta(description="The order of this entry, or empty.")]
     note: Annotated[str, Meta(description="A note from the operator, or empty.")]
 
 

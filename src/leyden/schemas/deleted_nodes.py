@@ -38,5 +38,5 @@ class Restore(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
 
     name: Annotated[
         Text | UnsetType,
-        Meta(description="A new name, if its own is taken."),
+        Meta(description="New name, if the old one is taken."),
     ] = UNSET

@@ -7,7 +7,7 @@ from msgspec import Meta
 
 EventId = Annotated[
     str,
-    Meta(description="The event's id: receivers know by it what they have seen."),
+    Meta(description="The event's id. Use it to detect duplicates."),
 ]
 
 
@@ -17,23 +17,31 @@ class EventsQuery(msgspec.Struct, forbid_unknown_fields=True):
     after: Annotated[
         str,
         Meta(
-            description="The `cursor` of the last answer, or the id of an event; "
-            "`latest` for what happens from now on. Default: the oldest event kept."
+            description=(
+                "The `cursor` of the last response, or the id of an event; `latest` "
+                "for new events only. Default: from the oldest stored event."
+            )
         ),
     ] = ""
     type: Annotated[
         str,
         Meta(
-            description="Types, with commas between; `order.*` is all of orders. "
-            "Default: all that the key may see."
+            description=(
+                "Types of events, comma-separated; `order.*` means all types of "
+                "orders. Default: all types that the key can see."
+            )
         ),
     ] = ""
     limit: Annotated[
-        int, Meta(ge=1, le=100, description="The most events to return.")
+        int, Meta(ge=1, le=100, description="Maximum number of events to return.")
     ] = 100
     wait: Annotated[
         int,
-        Meta(ge=0, le=60, description="Seconds to wait if there is no event yet."),
+        Meta(
+            ge=0,
+            le=60,
+            description="Seconds to wait for an event if none is available.",
+        ),
     ] = 0
 
 
@@ -55,10 +63,15 @@ class EventsAnswer(msgspec.Struct):
 
     events: Annotated[list[LoggedEvent], Meta(description="The events, oldest first.")]
     cursor: Annotated[
-        str, Meta(description="`after` of the next request; keep it with your data.")
+        str,
+        Meta(
+            description=(
+                "Value of `after` for the next request; store it with your data."
+            )
+        ),
     ]
     has_more: Annotated[
-        bool, Meta(description="Whether the next request is to be made at once.")
+        bool, Meta(description="Whether more events are available now.")
     ]
 
 

@@ -8,10 +8,12 @@ from msgspec import UNSET, Meta, UnsetType
 from leyden.schemas.kinds import Created, OrderId
 
 # Parts of a price, the same in a quote and in an order.
-ServiceFee = Annotated[int, Meta(description="What the platform charges, in satoshis.")]
+ServiceFee = Annotated[
+    int, Meta(description="Service fee of the platform, in satoshis.")
+]
 PoolFee = Annotated[
     int,
-    Meta(description="What the seller and the network may take at most, in satoshis."),
+    Meta(description="Maximum seller and network fees, in satoshis."),
 ]
 BalanceFee = Annotated[
     int, Meta(description="Your own starting balance and its margin, in satoshis.")
@@ -19,10 +21,8 @@ BalanceFee = Annotated[
 TotalFee = Annotated[
     int, Meta(description="The price: the sum of the three fees, in satoshis.")
 ]
-AmountDue = Annotated[
-    int, Meta(description="What is left to pay after credit, in satoshis.")
-]
-Capacity = Annotated[int, Meta(description="The size of the channel, in satoshis.")]
+AmountDue = Annotated[int, Meta(description="Amount to pay after credit, in satoshis.")]
+Capacity = Annotated[int, Meta(description="Capacity of the channel, in satoshis.")]
 StartingBalance = Annotated[
     int, Meta(description="Your starting balance in the channel, in satoshis.")
 ]
@@ -31,9 +31,7 @@ Lease = Annotated[
 ]
 RatePpb = Annotated[
     int,
-    Meta(
-        description="The premium in parts per billion per block, as the auction has it."
-    ),
+    Meta(description="The premium in parts per billion per block, the auction's unit."),
 ]
 CreditUsed = Annotated[
     int, Meta(description="How much of the price your credit covers, in satoshis.")
@@ -50,7 +48,7 @@ class OrdersQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Pagination of the orders list."""
 
     limit: Annotated[
-        int, Meta(ge=1, le=100, description="How many orders to return.")
+        int, Meta(ge=1, le=100, description="Number of orders to return.")
     ] = 50
     cursor: Annotated[
         str, Meta(max_length=100, description="`next_cursor` of the last page.")
@@ -78,13 +76,19 @@ class QuoteAnswer(msgspec.Struct):
     credit_used: CreditUsed
     unused_pool_fee: Annotated[
         Literal["kept"] | UnsetType,
-        Meta(description="Only where what is not used of pool_fee is not credited."),
+        Meta(
+            description=(
+                "Present only if the platform keeps the unused part of pool_fee."
+            )
+        ),
     ] = UNSET
     source: Annotated[
         str | UnsetType,
         Meta(
-            description="Where it comes from: `pool` is the public auction, by a "
-            "ticket; `own` is this platform itself, for the node that you name."
+            description=(
+                "Source of the channel: `pool` is the public auction, with a ticket; "
+                "`own` is this platform, for the node in the order."
+            )
         ),
     ] = UNSET
 
@@ -103,14 +107,14 @@ class _OrderFields(msgspec.Struct):
     capacity: Capacity
     self_chan_balance: StartingBalance
     lease_duration_blocks: Lease
-    node_tier: Annotated[
-        str, Meta(description="`best` or `any`: which sellers are accepted.")
-    ]
+    node_tier: Annotated[str, Meta(description="Accepted sellers: `best` or `any`.")]
     rate_fixed: RatePpb
     sidecar_ticket: Annotated[
         str,
         Meta(
-            description="The ticket, or empty. Whoever registers it gets the channel."
+            description=(
+                "The ticket, or empty. The node that registers it gets the channel."
+            )
         ),
     ]
     onchain_address: Annotated[
@@ -142,21 +146,28 @@ class OrderAnswer(_OrderFields):
         ),
     ] = UNSET
     node_id: Annotated[
-        str | UnsetType, Meta(description="That node, where it is one of yours here.")
+        str | UnsetType,
+        Meta(description="The id of that node, if it is in your organization."),
     ] = UNSET
     announce: Annotated[
         bool | UnsetType,
-        Meta(description="With a node: whether the channel is announced to all."),
+        Meta(description="With a node: announce the channel to the network."),
     ] = UNSET
     zero_conf: Annotated[
         bool | UnsetType,
-        Meta(description="With a node: whether it is usable before it confirms."),
+        Meta(
+            description=(
+                "With a node: whether the channel is usable before it confirms."
+            )
+        ),
     ] = UNSET
     seller_uri: Annotated[
         str | UnsetType,
         Meta(
-            description="With a node: connect your node to this while the order is "
-            "`created`."
+            description=(
+                "With a node: connect your node to this address while the order is "
+                "`created`."
+            )
         ),
     ] = UNSET
     peer: Annotated[
@@ -165,8 +176,10 @@ class OrderAnswer(_OrderFields):
     lease_ends: Annotated[
         str | UnsetType,
         Meta(
-            description="About when the lease ends, at ten minutes a block, in "
-            "ISO 8601 and UTC."
+            description=(
+                "Estimated end of the lease, at ten minutes per block, in ISO 8601 and "
+                "UTC."
+            )
         ),
     ] = UNSET
     lease_ends_block: Annotated[
@@ -174,7 +187,7 @@ class OrderAnswer(_OrderFields):
     ] = UNSET
     unused_fee: Annotated[
         int | UnsetType,
-        Meta(description="What the auction left of `pool_fee`, and you got back."),
+        Meta(description="The unused part of `pool_fee`, which you got back."),
     ] = UNSET
 
 
@@ -182,7 +195,7 @@ class CancelledOrder(_OrderFields):
     """A cancelled order."""
 
     credit_refund: Annotated[
-        int, Meta(description="What was paid and became credit, in satoshis.")
+        int, Meta(description="Amount added to your credit, in satoshis.")
     ]
 
 

@@ -18,22 +18,26 @@ Endpoint = Annotated[
 PeerAddress = Annotated[
     str,
     Meta(
-        description="HOST:PORT at which other nodes reach this one; empty if they "
-        "may not. See the setting `listen`."
+        description=(
+            "HOST:PORT where other nodes reach this node; empty if they can't. See the "
+            "setting `listen`."
+        )
     ),
 ]
 OnionAddress = Annotated[
     str,
     Meta(
-        description="HOST:PORT at which other nodes reach this one by Tor; empty "
-        "without `peer_address`, or if the platform has no Tor."
+        description=(
+            "HOST:PORT where other nodes reach this node over Tor; empty without "
+            "`peer_address`, or if the platform has no Tor."
+        )
     ),
 ]
 ServiceVersion = Annotated[str, Meta(description="The platform's own version.")]
 LndVersion = Annotated[str, Meta(description="A version of lnd, like `v0.20.2-beta`.")]
 Certificate = Annotated[
     str,
-    Meta(description="The certificates to trust: base64 of a PEM chain to the root."),
+    Meta(description="The certificate chain to trust: base64 of PEM, up to the root."),
 ]
 AllowedAddresses = Annotated[
     list[str],
@@ -47,5 +51,5 @@ MacaroonName = Annotated[
     str, Meta(description="The macaroon's name, unique for the node.")
 ]
 SealedSeed = Annotated[
-    str, Meta(description="The seed, exactly as it was sent: encrypted by you.")
+    str, Meta(description="The seed as you sent it: encrypted by you.")
 ]

@@ -20,7 +20,10 @@ class NewCertificate(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     """Your own certificate and key as PEM, or {} for one issued by us."""
 
     certificate: Annotated[
-        Text, Meta(description="Your certificate chain as PEM, that of the node first.")
+        Text,
+        Meta(
+            description="Your certificate chain as PEM, the node's certificate first."
+        ),
     ] = ""
     key: Annotated[
         Text, Meta(description="Its private key as PEM: P-256, P-384, P-521 or RSA.")
@@ -58,19 +61,23 @@ class ConnectAnswer(msgspec.Struct):
     lndconnect: Annotated[
         str,
         Meta(
-            description="An `lndconnect://` URI without a macaroon: only you have one."
+            description=(
+                "An `lndconnect://` URI without a macaroon, which only you have."
+            )
         ),
     ]
     hosts_line: Annotated[
         str,
-        Meta(description="A line for `/etc/hosts`, where the name does not resolve."),
+        Meta(description="A line for `/etc/hosts`, if the name does not resolve."),
     ]
     peer_address: PeerAddress
     onion_address: OnionAddress
     public_key: Annotated[
         str,
         Meta(
-            description="The node's public key, as in `PUBLIC-KEY@HOST:PORT`; empty "
-            "until its wallet was unlocked here."
+            description=(
+                "The node's public key, as in `PUBLIC-KEY@HOST:PORT`; empty until you "
+                "first unlock its wallet."
+            )
         ),
     ]

@@ -27,7 +27,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.SWITCH,
             label="Autopilot",
-            help="Let lnd open channels by itself with the coins it has.",
+            help="Let lnd open channels automatically, with the wallet's coins.",
             group=Group.IDENTITY,
             place=6,
             suggested=False,
@@ -83,8 +83,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.ALIAS,
             label="Alias",
-            help="The name that other nodes see, at most 32 bytes. "
-            "Empty: the node's name.",
+            help="Name that other nodes see, at most 32 bytes. Empty: the node's name.",
             group=Group.IDENTITY,
             place=1,
             lnd="alias",
@@ -95,7 +94,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.COLOR,
             label="Color",
-            help="The node's color on maps of the network.",
+            help="Color of the node on network maps.",
             group=Group.IDENTITY,
             place=2,
             suggested="#3399ff",  # lnd's own
@@ -146,7 +145,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.SWITCH,
             label="Compact the database",
-            help="At each start, which then takes longer.",
+            help="Compact the database at each start, which then takes longer.",
             group=Group.HOUSEKEEPING,
             place=2,
             lnd="db.bolt.auto-compact",
@@ -181,7 +180,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.SWITCH,
             label="AMP",
-            help="Accept payments that arrive in parts over several paths.",
+            help="Accept payments that are split over several paths.",
             group=Group.ROUTING,
             place=3,
             lnd="accept-amp",
@@ -192,7 +191,10 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.SWITCH,
             label="Watchtowers",
-            help="Let towers that you add guard the channels while the node is down.",
+            help=(
+                "Let watchtowers that you add protect your channels while the node is "
+                "down."
+            ),
             group=Group.HOUSEKEEPING,
             place=1,
             lnd="wtclient.active",
@@ -203,7 +205,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.DIGITS,
             label="Pending channels per peer",
-            help="How many channels one peer may open at a time. Empty: 1.",
+            help="Maximum pending channels per peer. Empty: 1.",
             group=Group.CHANNELS,
             lnd="maxpendingchannels",
         ),
@@ -224,7 +226,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.DIGITS,
             label="Graph sync peers",
-            help="How many peers are asked for the network graph. Empty: 3.",
+            help="Number of peers to sync the network graph from. Empty: 3.",
             group=Group.ROUTING,
             place=5,
             lnd="numgraphsyncpeers",
@@ -235,7 +237,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.SWITCH,
             label="Delete cancelled invoices at start",
-            help="Keeps the database small.",
+            help="Keep the database small.",
             group=Group.HOUSEKEEPING,
             place=3,
             lnd="gc-canceled-invoices-on-startup",
@@ -246,7 +248,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.SWITCH,
             label="Delete cancelled invoices at once",
-            help="Keeps the database small all the time.",
+            help="Keep the database small at all times.",
             group=Group.HOUSEKEEPING,
             place=4,
             lnd="gc-canceled-invoices-on-the-fly",
@@ -257,7 +259,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.SWITCH,
             label="Tor for onion addresses only",
-            help="Connect to all other peers directly.",
+            help="Connect to all other peers without Tor.",
             group=Group.HOUSEKEEPING,
             place=6,
             lnd="tor.skip-proxy-for-clearnet-targets",
@@ -268,7 +270,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.SWITCH,
             label="RPC middleware",
-            help="Let a program of yours inspect calls before they run.",
+            help="Let your own program inspect calls before lnd runs them.",
             group=Group.HOUSEKEEPING,
             place=5,
             lnd="rpcmiddleware.enable",
@@ -300,7 +302,7 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.SWITCH,
             label="Remote signing",
-            help="Your own lnd has the keys, and signs for this one.",
+            help="Your own lnd has the keys and signs for this node.",
             group=Group.SIGNER,
             lnd="remotesigner.enable",
         ),
@@ -321,8 +323,10 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.MACAROON,
             label="Signer macaroon",
-            help="In hex. Stored encrypted and never shown again; leave it as it is "
-            "to keep it.",
+            help=(
+                "In hex. Stored encrypted and never shown again; leave it unchanged to "
+                "keep it."
+            ),
             group=Group.SIGNER,
             option="--remote-macaroon-file",
             lnd="remotesigner.macaroonpath",
@@ -348,8 +352,10 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         Setting(
             kind=Kind.SWITCH,
             label="Peer address",
-            help="Let other nodes connect to this one and open channels to it, at a "
-            "public address that it announces.",
+            help=(
+                "Let other nodes connect to this node and open channels to it, at a "
+                "public address that it announces."
+            ),
             group=Group.CHANNELS,
             place=1,
             placed=True,

@@ -30,17 +30,19 @@ class NewNode(msgspec.Struct, forbid_unknown_fields=True, kw_only=True):
     ]
     network: Annotated[
         Literal["testnet", "mainnet"],
-        Meta(description="The network of the node; it can not be changed later."),
+        Meta(description="The node's network; you can't change it later."),
     ]
     type: Annotated[
         Literal["standard", "professional"],
-        Meta(
-            description="The size of the node: its share of memory, processor and disk."
-        ),
+        Meta(description="The node's size: its memory, processor and disk."),
     ]
     version: Annotated[
         Text | UnsetType,
-        Meta(description="One of `GET /versions`. Default: its default."),
+        Meta(
+            description=(
+                "A version from `GET /versions`. Default: the default version there."
+            )
+        ),
     ] = UNSET
     settings: Annotated[
         NewSettings,
@@ -57,7 +59,7 @@ class Update(msgspec.Struct, forbid_unknown_fields=True):
 
     version: Annotated[
         Text | UnsetType,
-        Meta(description="The target version. Default: the newest one."),
+        Meta(description="The target version. Default: the newest."),
     ] = UNSET
 
 
@@ -65,7 +67,7 @@ class LogQuery(msgspec.Struct, forbid_unknown_fields=True):
     """The number of log lines to return."""
 
     lines: Annotated[
-        int, Meta(ge=1, le=1_000, description="How many lines to return.")
+        int, Meta(ge=1, le=1_000, description="Number of lines to return.")
     ] = 100
 
 
@@ -89,7 +91,7 @@ class NodeItem(msgspec.Struct):
     lnd_version: LndVersion
     service_version: ServiceVersion
     update_available: Annotated[
-        bool, Meta(description="Whether a newer lnd is available; see update.")
+        bool, Meta(description="Whether a newer lnd version is available; see update.")
     ]
     peer_address: PeerAddress
     onion_address: OnionAddress
@@ -121,7 +123,8 @@ class NodeAnswer(NodeItem):
     ]
     settings: Annotated[SettingsAnswer, Meta(description="The node's settings.")]
     status_reason: Annotated[
-        str | UnsetType, Meta(description="Why it failed; absent unless it did.")
+        str | UnsetType,
+        Meta(description="Why the node failed; present only if it failed."),
     ] = UNSET
 
 
@@ -215,9 +218,9 @@ class VersionItem(msgspec.Struct):
     default: Annotated[
         bool, Meta(description="Whether new nodes get this version by default.")
     ]
-    says: Annotated[str, Meta(description="What this version is.")]
+    says: Annotated[str, Meta(description="Description of the version.")]
     drops: Annotated[
-        list[str], Meta(description="What this version of lnd no longer has.")
+        list[str], Meta(description="Features that this version of lnd removed.")
     ]
 
 

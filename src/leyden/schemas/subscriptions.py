@@ -9,15 +9,18 @@ from leyden.schemas.kinds import Created
 from leyden.schemas.webhooks import AttemptItem
 
 _URL = "The URL that events are sent to."
-_TYPES = "Types of events, like `order.paid`; `order.*` is all of orders, `*` all."
-_DESCRIPTION = "What it is for, in your words."
+_TYPES = (
+    "Types of events, like `order.paid`; `order.*` means all types of orders, `*` all "
+    "types."
+)
+_DESCRIPTION = "Your description of the endpoint."
 # What may be chosen; domain/chat.py says what each of them is sent.
 FORMATS = ("standard", "slack", "discord", "telegram", "ntfy")
 _FORMAT = (
-    "What it is sent: `standard` is the event as JSON, signed. `slack`, `discord`, "
-    "`telegram` and `ntfy` get a sentence that people read, unsigned."
+    "Format of the body: `standard` is the event as signed JSON; `slack`, `discord`, "
+    "`telegram` and `ntfy` are a readable sentence, unsigned."
 )
-_SHOWN_URL = "The URL; of a chat, where it is a secret, only its host."
+_SHOWN_URL = "The URL; for a chat, whose URL is a secret, only the host."
 Types = Annotated[
     list[Annotated[str, Meta(min_length=1, max_length=50)]],
     Meta(min_length=1, max_length=50, description=_TYPES),
@@ -44,7 +47,11 @@ class SubscriptionChange(msgspec.Struct, forbid_unknown_fields=True):
     description: Annotated[str | UnsetType, Meta(description=_DESCRIPTION)] = UNSET
     paused: Annotated[
         bool | UnsetType,
-        Meta(description="Whether to send nothing; false goes on where it was."),
+        Meta(
+            description=(
+                "true pauses the subscription; false resumes it where it stopped."
+            )
+        ),
     ] = UNSET
 
 
@@ -63,7 +70,7 @@ class SubscriptionItem(msgspec.Struct):
         Meta(description="Why it is paused: `owner`, `failing`, `gone`, or empty."),
     ]
     failing_since: Annotated[
-        str, Meta(description="Since when every attempt has failed, or empty.")
+        str, Meta(description="Time since which every attempt has failed, or empty.")
     ]
 
 
@@ -95,7 +102,7 @@ class TestOfSubscription(msgspec.Struct, forbid_unknown_fields=True):
 
     type: Annotated[
         str | UnsetType,
-        Meta(description="A type that it gets; by default its first one."),
+        Meta(description="A type of the subscription. Default: the first one."),
     ] = UNSET
 
 
@@ -106,20 +113,22 @@ class ResendFrom(msgspec.Struct, forbid_unknown_fields=True):
         str,
         Meta(
             max_length=100,
-            description="A cursor, or the id of an event; empty is the oldest kept.",
+            description=(
+                "A cursor, or the id of an event. Empty: from the oldest stored event."
+            ),
         ),
     ]
 
 
 class EventDelivery(msgspec.Struct):
-    """An event that was sent, with its attempts, oldest first."""
+    """A delivery of an event, with its attempts, oldest first."""
 
     delivery_id: Annotated[
         str, Meta(description="The event's id, sent as `webhook-id` at every attempt.")
     ]
     type: Annotated[str, Meta(description="The type of the event; see Events.")]
     body: Annotated[str, Meta(description="The body that is sent: JSON.")]
-    test: Annotated[bool, Meta(description="Whether you asked for it as a test.")]
+    test: Annotated[bool, Meta(description="Whether this is a test event.")]
     created: Created
     status: Annotated[str, Meta(description="`pending`, `delivered` or `failed`.")]
     next_attempt: Annotated[
@@ -148,5 +157,5 @@ class SubscriptionSecret(msgspec.Struct):
     subscription_id: SubscriptionId
     secret: Annotated[str, Meta(description="The new secret.")]
     old_secret_signs_until: Annotated[
-        str, Meta(description="Until when events are signed with the old secret, too.")
+        str, Meta(description="Time until which the old secret also signs events.")
     ]

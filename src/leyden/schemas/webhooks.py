@@ -12,7 +12,7 @@ class DeliveriesQuery(msgspec.Struct, forbid_unknown_fields=True):
     """Pagination of the deliveries list."""
 
     limit: Annotated[
-        int, Meta(ge=1, le=100, description="How many deliveries to return.")
+        int, Meta(ge=1, le=100, description="Number of deliveries to return.")
     ] = 50
     cursor: Annotated[
         int, Meta(ge=0, le=2**63 - 1, description="`next_cursor` of the last page.")
@@ -20,9 +20,9 @@ class DeliveriesQuery(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class TestEvent(msgspec.Struct, forbid_unknown_fields=True):
-    """The status to send; by default the node's current status.
+    """The status to send. Default: the node's current status.
 
-    If no event exists for the current status, `stopped` is sent.
+    If the current status has no event, sends `stopped`.
     """
 
     status: Annotated[
@@ -40,11 +40,11 @@ class NodeEvent(msgspec.Struct):
 
 
 class AttemptItem(msgspec.Struct):
-    """A delivery attempt: status and first 2 KiB of the response, or error."""
+    """A delivery attempt: status and first 2 KiB of the response, or the error."""
 
     time: Time
     took_ms: Annotated[
-        int, Meta(description="How long the attempt took, in milliseconds.")
+        int, Meta(description="Duration of the attempt, in milliseconds.")
     ]
     status: Annotated[
         int | None,
@@ -65,7 +65,7 @@ class DeliveryItem(msgspec.Struct):
         str, Meta(description="The event's id, sent as `webhook-id` at every attempt.")
     ]
     event: Annotated[NodeEvent, Meta(description="The body that is sent.")]
-    test: Annotated[bool, Meta(description="Whether you asked for it as a test.")]
+    test: Annotated[bool, Meta(description="Whether this is a test event.")]
     created: Created
     status: Annotated[
         str, Meta(description="`pending`, `delivered`, `superseded` or `failed`.")
@@ -87,7 +87,7 @@ class ReceiverItem(msgspec.Struct):
         str, Meta(description="Why it is paused: `failing`, `gone`, or empty.")
     ]
     failing_since: Annotated[
-        str, Meta(description="Since when every attempt has failed, or empty.")
+        str, Meta(description="Time since which every attempt has failed, or empty.")
     ]
 
 
@@ -112,5 +112,5 @@ class SecretAnswer(msgspec.Struct):
     node_id: NodeId
     webhook_secret: Annotated[str, Meta(description="The new secret.")]
     old_secret_signs_until: Annotated[
-        str, Meta(description="Until when events are signed with the old secret, too.")
+        str, Meta(description="Time until which the old secret also signs events.")
     ]

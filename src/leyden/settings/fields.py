@@ -26,429 +26,429 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     # Where everything is
     home: str = ".leyden"
-    """The folder that holds everything."""
+    """The installation's folder."""
     database_url: str = ""
-    """sqlite:///PATH or postgresql://...; empty is HOME/leyden.db."""
+    """sqlite:///PATH or postgresql://...; empty: HOME/leyden.db."""
     secrets_file: str = ""
-    """The keys that seal what is stored; empty is HOME/secrets.json."""
+    """File of the keys that encrypt stored data; empty: HOME/secrets.json."""
     own_binaries: str = ""
-    """Programs to use instead of building them: names or paths, comma between."""
+    """Programs to use instead of building them: names or paths, comma-separated."""
 
     # The API
     api_host: str = "127.0.0.1"
-    """The address the API listens on."""
+    """IP address that the API listens on."""
     api_port: Port = 8000
-    """The port the API listens on."""
+    """Port that the API listens on."""
     api_tls_certificate: str = ""
-    """A PEM chain to serve the API over TLS; empty for none."""
+    """PEM file of the API's TLS certificate chain; empty: no TLS."""
     api_tls_key: str = ""
-    """The PEM key that belongs to api_tls_certificate."""
+    """PEM file of the private key of api_tls_certificate."""
     api_tls: bool = False
-    """Serve the API over TLS with a certificate of the platform's own authority."""
+    """Serve the API over TLS with a certificate from the platform's own authority."""
     api_proxies: str = ""
-    """Networks of proxies that are believed about a caller's address, comma between."""
+    """Networks of trusted proxies, which forward client addresses; comma-separated."""
     metrics_port: Port = 9464
-    """The loopback port of /metrics; 0 for none."""
+    """Loopback port of /metrics; 0: none."""
 
     # Nodes and the way to them
     runtime: Literal["local", "kubernetes", "both"] = "local"
-    """Where nodes run: local is this machine; the others are in development."""
+    """Where nodes run: this machine, a Kubernetes cluster, or both."""
     kubeconfig: str = ""
-    """In development: the file that leads to a cluster; empty is the one we run in."""
+    """Kubeconfig file of the cluster; empty: the cluster we run in."""
     kubernetes_namespace: str = ""
-    """In development: the namespace that nodes have for themselves."""
+    """Namespace for nodes only."""
     kubernetes_storage_class: str = ""
-    """In development: the class of nodes' volumes; its reclaimPolicy must be Retain."""
+    """StorageClass of nodes' volumes, with reclaimPolicy Retain."""
     kubernetes_priority_class: str = ""
-    """In development: the priority class of nodes' pods; empty is the default one."""
+    """PriorityClass of nodes' pods; empty: the cluster's default."""
     kubernetes_images: str = ""
-    """In development: VERSION=IMAGE@sha256:DIGEST of each lnd, comma between."""
+    """VERSION=IMAGE@sha256:DIGEST of each lnd, comma-separated."""
     companion_image: str = ""
-    """In development: IMAGE@sha256:DIGEST of the companion of nodes; empty for none."""
+    """IMAGE@sha256:DIGEST of nodes' companion; empty: none."""
     companion_url: str = ""
-    """In development: where companions reach the API server: https://HOST:PORT."""
+    """https://HOST:PORT where companions reach the API server."""
     companion_host: str = "0.0.0.0"  # noqa: S104  pods are not on this machine
-    """In development: the address on which companions are listened to."""
+    """IP address that the companions' API listens on."""
     companion_port: Port = 8010
-    """In development: the port on which companions are listened to."""
+    """Port that the companions' API listens on."""
     nodes_domain: str = "nodes.localhost"
-    """The domain below which every node has its name."""
+    """Domain of the nodes' names: NODE.nodes_domain."""
     gateway_here: bool = True
-    """Run a gateway beside the worker; false where all are on other machines."""
+    """Run a gateway next to the worker; false: gateways run on other machines."""
     gateway_host: str = "127.0.0.1"
-    """The address on which nodes are reached."""
+    """IP address that the gateway listens on."""
     gateway_rest_port: Port = 8080
-    """The port on which all nodes' REST is reached."""
+    """Gateway port for all nodes' REST."""
     gateway_grpc_port: Port = 10_009
-    """The port on which all nodes' gRPC is reached."""
+    """Gateway port for all nodes' gRPC."""
     gateway_balancers: str = ""
-    """Networks of load balancers that send a PROXY preamble, comma between."""
+    """Networks of load balancers that send a PROXY header, comma-separated."""
     gateway_connections: Some = 10_000
-    """Connections to all nodes together, those that told no name yet among them."""
+    """Maximum connections to all nodes, including those still in the handshake."""
     gateway_connections_per_source: Some = 200
-    """Connections that one address may have to all nodes together."""
+    """Maximum connections from one IP address to all nodes."""
     gateway_connections_per_node: Some = 1000
-    """Connections that one node may have."""
+    """Maximum connections to one node."""
     gateway_arrivals_per_source: Pace = 50
-    """New connections a second from one address, where nftables holds nodes."""
+    """Maximum new connections per second from one IP address; needs nftables."""
     gateway_peer_connections_per_node: Some = 500
-    """Connections that peers may have to one node."""
+    """Maximum peer connections to one node."""
     gateway_peer_connections_per_source: Some = 10
-    """Connections that one address may have to one node as its peer."""
+    """Maximum peer connections from one IP address to one node."""
     gateway_peer_arrivals_per_source: Pace = 20
-    """New connections a second from one address to nodes as their peer."""
+    """Maximum new peer connections per second from one IP address."""
     gateway_peer_arrivals_per_node: Pace = 50
-    """New connections a second of peers to one node."""
+    """Maximum new peer connections per second to one node."""
     gateway_peers_unlimited: str = ""
-    """Networks of peers that are not limited by address, comma between."""
+    """Networks of peers without limits per IP address, comma-separated."""
     gateway_hello_timeout_s: Seconds = 3
-    """How long a new connection may take to tell which node it is for."""
+    """Maximum time until a new connection names its node."""
     gateway_idle_timeout_s: Seconds = 86_400
-    """How long a connection to a node may be silent."""
+    """Time until the gateway closes an idle connection."""
     gateway_workers: Annotated[int, Meta(ge=1, le=256)] = 2
-    """Threads that carry connections to nodes."""
+    """Gateway threads."""
     gateway_token: str = ""
-    """The secret that gateways on other machines show; empty for no such gateways."""
+    """Secret of gateways on other machines; empty: no such gateways."""
     gateway_control: str = ""
-    """The URL of the API that `leyden gateway` asks for its routes."""
+    """URL of the API that `leyden gateway` gets its routes from."""
     gateway_control_ca: str = ""
-    """A PEM file of authorities to trust for gateway_control, where it is https."""
+    """PEM file of authorities to trust for gateway_control over https."""
     peer_ports: str = ""
-    """Public ports for nodes' peers, like 21000-21999,22500; empty for none."""
+    """Public ports for nodes' peers, like 21000-21999,22500; empty: none."""
     peer_host: str = ""
-    """The public name or address of nodes for their peers; empty is gateway_host."""
+    """Public host name or IP address for nodes' peers; empty: gateway_host."""
     tor_control: str = ""
-    """Tor's control port: HOST:PORT or unix:/PATH; empty is no onion addresses."""
+    """Tor's control port: HOST:PORT or unix:/PATH; empty: no onion addresses."""
     tor_password: str = ""
-    """The password of Tor's control port; empty is none."""
+    """Password of Tor's control port; empty: none."""
     tor_cookie_file: str = ""
-    """The file with the cookie of Tor's control port; empty is none."""
+    """Cookie file of Tor's control port; empty: none."""
     tor_target: str = ""
-    """The IP address at which Tor reaches peer_ports; empty is gateway_host."""
+    """IP address where Tor reaches peer_ports; empty: gateway_host."""
     envoy: str = ""
-    """An Envoy to use instead of the one that comes along."""
+    """Path of an Envoy to use instead of the bundled one."""
     nodes_addresses: str = "127.64.0.0/16"
-    """The loopback network in which every node has an address."""
+    """Loopback network of the nodes' IP addresses."""
     nodes_first_uid: Count = 0
-    """The first of the users that nodes run as; 0 is a free block for root, else us."""
+    """First user id for nodes; 0: a free block as root, otherwise our own user."""
     nodes_fence: Literal["auto", "required", "off"] = "auto"
-    """The egress policy of nodes: where it can or has to be had, always, or never."""
+    """Egress policy of nodes: auto (if possible or required), required, or off."""
     nodes_may_reach: str = ""
-    """Networks, or ADDRESS:PORT, that nodes may reach beside the public internet."""
+    """Networks, or ADDRESS:PORT, that nodes can reach besides the public internet."""
     nodes_may_not_reach: str = ""
-    """Public networks that nodes may not reach, for example our own."""
+    """Public networks that nodes can't reach, such as your own."""
     nodes_cgroups: Literal["auto", "required", "off"] = "auto"
-    """Whether cgroups (v2) hold nodes to their shares: if they can, always, or not."""
+    """Limit nodes with cgroups v2: auto (if possible), required, or off."""
     standard_memory_mb: Memory = 1024
-    """The memory of a standard node."""
+    """Memory limit of a standard node, in MiB."""
     standard_disk_gib: Some = 10
-    """In development: the size of a standard node's volume in a cluster."""
+    """Volume size of a standard node in a cluster, in GiB."""
     standard_weight: Weight = 100
-    """How much a standard node counts where processors are short."""
+    """CPU weight of a standard node."""
     professional_memory_mb: Memory = 4096
-    """The memory of a professional node."""
+    """Memory limit of a professional node, in MiB."""
     professional_disk_gib: Some = 50
-    """In development: the size of a professional node's volume in a cluster."""
+    """Volume size of a professional node in a cluster, in GiB."""
     professional_weight: Weight = 400
-    """How much a professional node counts where processors are short."""
+    """CPU weight of a professional node."""
     node_rest_port: Port = 18_080
-    """The port of each node's REST, at the node's own address."""
+    """Port of each node's REST, at the node's own IP address."""
     node_grpc_port: Port = 18_009
-    """The port of each node's gRPC, at the node's own address."""
+    """Port of each node's gRPC, at the node's own IP address."""
     node_peer_port: Port = 18_735
-    """The port of each node's peers, at the node's own address."""
+    """Port of each node for peers, at the node's own IP address."""
     node_stop_grace_s: Seconds = 600
-    """How long lnd may take to stop before it is ended."""
+    """Time for lnd to stop gracefully before it is killed."""
     node_log_files: Some = 3
-    """How many full log files of a node are kept; takes effect at its next start."""
+    """Rotated log files to keep per node; applies from the node's next start."""
     node_log_file_mb: Annotated[int, Meta(ge=1, le=10_000)] = 10
-    """How large one of them may be; takes effect at the node's next start."""
+    """Maximum size of a log file, in MB; applies from the node's next start."""
     dashboard_origins: str = ""
-    """Where browsers find the dashboard; its pages talk to nodes. Empty is the API."""
+    """Origins of the dashboard, whose pages call nodes; empty: the API's URL."""
     node_data_kept_s: Seconds = 604_800
-    """How long the data of a deleted node is kept, and can be restored."""
+    """Time during which a deleted node can be restored."""
 
     # Certificates from an authority that browsers and clients trust already
     acme_directory: str = ""
-    """The URL of an ACME directory: who issues certificates; empty is us alone."""
+    """URL of an ACME directory to get certificates from; empty: our own authority."""
     acme_email: str = ""
-    """Where that authority may write to; empty is nowhere."""
+    """Contact email for the ACME server; empty: none."""
     acme_authorities: str = ""
-    """A PEM file of authorities to trust besides the system's for it and its chains."""
+    """PEM file of additional authorities to trust, for ACME and its certificates."""
     acme_port: Port = 80
-    """The port at gateway_host on which it looks for answers; 0 is the API's alone."""
+    """Port at gateway_host for http-01 challenges; 0: only the API's port."""
     acme_binding_id: str = ""
-    """The id of an account there is with it already; empty where it asks for none."""
+    """Key id for external account binding; empty: none."""
     acme_binding_secret: str = ""
-    """The secret of that account, base64url."""
+    """HMAC key for external account binding, base64url."""
     acme_api_name: str = ""
-    """The name for which the API gets a certificate from it; empty for none."""
+    """Host name of the API to get an ACME certificate for; empty: none."""
 
     # Chains
     testnet_chain: Literal["", "simnet", "regtest", "testnet4", "signet", "testnet"] = (
         ""
     )
-    """The chain that the API's testnet stands for; empty for no testnet."""
+    """Chain behind the API's network `testnet`; empty: no testnet."""
     testnet_backend: Literal["btcd", "bitcoind", "neutrino"] = "btcd"
-    """Where nodes on testnet learn of blocks."""
+    """Chain backend of nodes on testnet."""
     testnet_rpc_host: str = ""
-    """HOST:PORT of the backend of testnet."""
+    """HOST:PORT of the testnet backend."""
     testnet_rpc_user: str = ""
-    """The user at the backend of testnet."""
+    """User name at the testnet backend."""
     testnet_rpc_password: str = ""
-    """The password at the backend of testnet."""
+    """Password at the testnet backend."""
     testnet_rpc_certificate: str = ""
-    """The file with the certificate of testnet's btcd."""
+    """Certificate file of testnet's btcd."""
     testnet_peers: str = ""
-    """Peers that serve filters to neutrino on testnet, comma between."""
+    """Peers that serve filters to neutrino on testnet, comma-separated."""
     mainnet_backend: Literal["", "btcd", "bitcoind", "neutrino"] = ""
-    """Where nodes on mainnet learn of blocks; empty is no mainnet."""
+    """Chain backend of nodes on mainnet; empty: no mainnet."""
     mainnet_rpc_host: str = ""
-    """HOST:PORT of the backend of mainnet."""
+    """HOST:PORT of the mainnet backend."""
     mainnet_rpc_user: str = ""
-    """The user at the backend of mainnet."""
+    """User name at the mainnet backend."""
     mainnet_rpc_password: str = ""
-    """The password at the backend of mainnet."""
+    """Password at the mainnet backend."""
     mainnet_rpc_certificate: str = ""
-    """The file with the certificate of mainnet's btcd."""
+    """Certificate file of mainnet's btcd."""
     mainnet_peers: str = ""
-    """Peers that serve filters to neutrino on mainnet, comma between."""
+    """Peers that serve filters to neutrino on mainnet, comma-separated."""
     mainnet_fee_url: str = ""
-    """The fee estimator that neutrino on mainnet needs."""
+    """URL of the fee estimator, which neutrino on mainnet needs."""
 
     # The private chain of `leyden up`
     devnet_btcd_port: Port = 18_556
-    """The port of its btcd."""
+    """Port of btcd."""
     devnet_treasury_peer_port: Port = 19_735
-    """The port on which the treasury's lnd meets its peers."""
+    """Peer port of the treasury's lnd."""
     devnet_treasury_grpc_port: Port = 11_009
-    """The port of the treasury's gRPC."""
+    """gRPC port of the treasury's lnd."""
     devnet_treasury_rest_port: Port = 18_081
-    """The port of the treasury's REST."""
+    """REST port of the treasury's lnd."""
     devnet_market: bool = True
-    """Whether there is an auction on it, with a seller, a provider and a customer."""
+    """Run an auction, with a seller, a provider and a customer."""
     devnet_auctioneer_port: Port = 12_020
-    """The port on which the auctioneer meets traders."""
+    """Port of the auctioneer for traders."""
     devnet_auctioneer_control_port: Port = 12_021
-    """The port of the auctioneer's control."""
+    """Control port of the auctioneer."""
     devnet_provider_grpc_port: Port = 12_030
-    """The port of the gRPC of the provider's poold, which is beside the treasury."""
+    """gRPC port of the provider's poold, which uses the treasury's lnd."""
     devnet_provider_rest_port: Port = 12_031
-    """The port of the REST of the provider's poold."""
+    """REST port of the provider's poold."""
     devnet_asker_peer_port: Port = 19_736
-    """The port on which the asker's lnd meets its peers."""
+    """Peer port of the asker's lnd."""
     devnet_asker_grpc_port: Port = 11_010
-    """The port of the asker's gRPC."""
+    """gRPC port of the asker's lnd."""
     devnet_asker_rest_port: Port = 18_082
-    """The port of the asker's REST."""
+    """REST port of the asker's lnd."""
     devnet_asker_pool_grpc_port: Port = 12_032
-    """The port of the gRPC of the asker's poold."""
+    """gRPC port of the asker's poold."""
     devnet_asker_pool_rest_port: Port = 12_033
-    """The port of the REST of the asker's poold."""
+    """REST port of the asker's poold."""
     devnet_seller_peer_port: Port = 19_738
-    """The port on which the seller's lnd meets its peers."""
+    """Peer port of the seller's lnd."""
     devnet_seller_grpc_port: Port = 11_012
-    """The port of the seller's gRPC."""
+    """gRPC port of the seller's lnd."""
     devnet_seller_rest_port: Port = 18_084
-    """The port of the seller's REST."""
+    """REST port of the seller's lnd."""
     devnet_customer_peer_port: Port = 19_737
-    """The port on which the customer's lnd meets its peers."""
+    """Peer port of the customer's lnd."""
     devnet_customer_grpc_port: Port = 11_011
-    """The port of the customer's gRPC."""
+    """gRPC port of the customer's lnd."""
     devnet_customer_rest_port: Port = 18_083
-    """The port of the customer's REST."""
+    """REST port of the customer's lnd."""
     devnet_customer_pool_grpc_port: Port = 12_034
-    """The port of the gRPC of the customer's poold."""
+    """gRPC port of the customer's poold."""
     devnet_customer_pool_rest_port: Port = 12_035
-    """The port of the REST of the customer's poold."""
+    """REST port of the customer's poold."""
 
     # Selling channels
     treasury_host: str = ""
-    """HOST:PORT of the REST of the lnd that takes payments; empty sells nothing."""
+    """HOST:PORT of the treasury's REST, the lnd that receives payments; empty: none."""
     treasury_certificate: str = ""
-    """The file with that lnd's certificate."""
+    """Certificate file of the treasury's lnd."""
     treasury_macaroon: str = ""
-    """The file with a macaroon for invoices, addresses and looking at coins."""
+    """Macaroon file for the treasury: invoices, addresses, and reading coins."""
     treasury_pubkey: Annotated[str, Meta(pattern="^$|^0[23][0-9A-Fa-f]{64}$")] = ""
-    """The identity key of that lnd; empty is the first one that was seen."""
+    """Public key of the treasury; empty: the first one seen."""
     market: str = ""
-    """Where channels come from, comma between: pool (or simulated) and own."""
+    """Sources of channels, comma-separated: pool (or simulated), own."""
     pool_host: str = ""
     """HOST:PORT of the gRPC of the poold that buys channels."""
     pool_certificate: str = ""
-    """The file with that poold's certificate."""
+    """Certificate file of that poold."""
     pool_macaroon: str = ""
-    """The file with that poold's macaroon."""
+    """Macaroon file of that poold."""
     pool_account: str = ""
-    """The trader key of the account to buy from; empty is the fullest one."""
+    """Trader key of the Pool account; empty: the one with the highest balance."""
     pool_batch_fee_sat_per_kw: Annotated[int, Meta(ge=253, le=10**6)] = 12_500
-    """The highest fee rate of a batch that is joined; buyers pay for it in advance."""
+    """Maximum fee rate of a batch, in sat/kw; buyers prepay it."""
     pool_low_sats: Count = 1_000_000
-    """What is left to buy channels with when the operator is told that it is low."""
+    """Balance of the Pool account below which an alarm is raised, in sat."""
     pool_renew_days: Annotated[int, Meta(ge=1, le=300)] = 14
-    """How many days before its end the account is renewed."""
+    """Days before the Pool account expires to renew it."""
     pool_lives_days: Annotated[int, Meta(ge=2, le=365)] = 90
-    """For how many days an account is opened or renewed."""
+    """Days that the Pool account lasts when opened or renewed."""
     pool_fee_sat_per_kw: Annotated[int, Meta(ge=253, le=10**6)] = 2_500
-    """The fee rate of our own transactions for the account."""
+    """Fee rate of our transactions for the Pool account, in sat/kw."""
     seller_host: str = ""
-    """HOST:PORT of the REST of the lnd that opens direct channels; empty sells none."""
+    """HOST:PORT of the seller's REST, the lnd of direct channels; empty: none."""
     seller_certificate: str = ""
-    """The file with that lnd's certificate."""
+    """Certificate file of the seller's lnd."""
     seller_macaroon: str = ""
-    """The file with a macaroon that opens channels and sends nothing."""
+    """Macaroon file for the seller: opens channels, can't send payments."""
     seller_pubkey: Annotated[str, Meta(pattern="^$|^0[23][0-9A-Fa-f]{64}$")] = ""
-    """The identity key of that lnd; empty is the first one that was seen."""
+    """Public key of the seller; empty: the first one seen."""
     seller_fee_sat_per_vb: Annotated[int, Meta(ge=1, le=5_000)] = 50
-    """The highest fee rate of a funding transaction; buyers pay for it in advance."""
+    """Maximum fee rate of a funding transaction, in sat/vB; buyers prepay it."""
     seller_bump_after_blocks: Annotated[int, Meta(ge=1, le=1_008)] = 12
-    """The blocks without it after which a funding transaction is bumped."""
+    """Blocks to wait for a funding transaction before its fee is bumped."""
     seller_bump_sat_per_vb: Annotated[int, Meta(ge=1, le=5_000)] = 200
-    """The highest fee rate that it is bumped to; the seller's wallet pays for it."""
+    """Maximum fee rate to bump to, in sat/vB; the seller's wallet pays it."""
     seller_largest: Some = 16_700_000
-    """The most satoshis that one direct channel may have."""
+    """Maximum size of a direct channel, in sat."""
     seller_most_per_hour: Some = 50_000_000
-    """The most satoshis of direct channels that may be ordered in an hour."""
+    """Maximum total size of direct channels ordered per hour, in sat."""
     seller_most_per_peer: Some = 50_000_000
-    """The most satoshis of direct channels that one node may get."""
+    """Maximum total size of direct channels to one node, in sat."""
     seller_low_sats: Count = 5_000_000
-    """What the seller's wallet has left when the operator is told that it is low."""
+    """Balance of the seller's wallet below which an alarm is raised, in sat."""
     lsps1: bool = False
-    """Whether direct channels are sold to any node, over LSPS1."""
+    """Sell direct channels to any node over LSPS1."""
     lsps1_organization: str = ""
-    """The name or id of the organization of yours that such orders belong to."""
+    """Name or id of your organization that owns LSPS1 orders."""
     lsps1_order_lives_s: Seconds = 1200
-    """How long such an order waits for its payment, with coins reserved for it."""
+    """Time to pay an LSPS1 order; coins are reserved for it meanwhile."""
     lsps1_orders_per_peer: Some = 5
-    """Unpaid orders for one node, over BOLT8 and over HTTP each."""
+    """Maximum unpaid LSPS1 orders per node, over BOLT8 and over HTTP each."""
     lsps1_orders_per_address: Some = 20
-    """Unpaid orders from one address over HTTP."""
+    """Maximum unpaid LSPS1 orders per IP address over HTTP."""
     lsps1_most_reserved: Some = 25_000_000
-    """The most satoshis of coins that all unpaid orders of LSPS1 reserve."""
+    """Maximum amount reserved for all unpaid LSPS1 orders, in sat."""
     lsps1_requests_per_minute: Some = 60
-    """Requests of LSPS1 a minute, of a peer or an address."""
+    """Maximum LSPS1 requests per minute, per peer or IP address."""
     rate_bps: Count = 50
-    """The premium of a usual lease in hundredths of a percent."""
+    """Premium of a usual lease, in hundredths of a percent."""
     service_fee_base: Count = 1000
-    """What an order costs beside the channel, in satoshis."""
+    """Base service fee of an order, in sat."""
     service_fee_ppm: Count = 1000
-    """And for each million satoshis of capacity."""
+    """Service fee in ppm of the capacity."""
     keep_unused_pool_fee: bool = False
-    """Whether what the auction leaves of `pool_fee` is earned and not credited."""
+    """Keep what the auction doesn't use of `pool_fee`; false: credit it."""
     order_lives_s: Seconds = 3600
-    """How long an order waits for its payment."""
+    """Time to pay an order."""
     quote_holds_s: Seconds = 600
-    """How long a quote holds."""
+    """Time that a quote is valid."""
 
     # Webhooks
     webhooks_over_http: bool = False
-    """Whether a webhook may be called without TLS."""
+    """Allow webhooks without TLS."""
     webhook_networks: str = ""
-    """Private networks that webhooks may be sent to all the same, comma between."""
+    """Private networks that webhooks can be sent to, comma-separated."""
     webhook_forbidden_networks: str = ""
-    """Public networks that webhooks may not be sent to, for example our own."""
+    """Public networks that webhooks can't be sent to, such as your own."""
     webhook_ports: str = ""
-    """Ports that webhooks may be sent to; empty is 443, 8000-9999, or all over HTTP."""
+    """Ports for webhooks; empty: 443, 8000-9999; with webhooks_over_http, any."""
     webhook_authorities: str = ""
-    """A PEM file of authorities to trust besides the system's for receivers."""
+    """PEM file of additional authorities to trust for webhook endpoints."""
     webhook_deadline_s: Seconds = 15
-    """How long one attempt to deliver a webhook may take in all."""
+    """Timeout of one delivery attempt."""
     webhook_retries_s: str = "5, 30, 120, 600, 3600, 10800, 21600, 43200, 86400"
-    """The seconds between attempts to deliver a webhook, comma between."""
+    """Delays between delivery attempts, in seconds, comma-separated."""
     webhook_patience_s: Seconds = 432_000
-    """How long a receiver may take nothing before it is paused."""
+    """Time that all deliveries to an endpoint can fail before it is paused."""
     webhook_old_secret_s: Seconds = 86_400
-    """How long a webhook secret that was replaced signs beside the new one."""
+    """Time that a replaced webhook secret also signs."""
     webhooks_kept_s: Seconds = 2_592_000
-    """How long webhooks are kept to be looked at and sent again."""
+    """Time to keep deliveries, which can be viewed and redelivered."""
     webhook_tests_per_minute: Count = 10
-    """Tests and redeliveries of webhooks a minute, for one host and organization."""
+    """Maximum tests and redeliveries per minute, per host and organization."""
 
     # Emails
     smtp_host: str = ""
-    """The mail server that takes emails; empty sends none."""
+    """Host name of the mail server; empty: no emails."""
     smtp_port: Port = 587
-    """The port of the mail server."""
+    """Port of the mail server."""
     smtp_security: Literal["starttls", "tls", "none"] = "starttls"
-    """How the connection is encrypted; none is for a server on this machine alone."""
+    """Encryption of the connection; none: only for a server on this machine."""
     smtp_user: str = ""
-    """The user at the mail server; empty for none."""
+    """User name at the mail server; empty: none."""
     smtp_password: str = ""
-    """The password at the mail server."""
+    """Password at the mail server."""
     smtp_from: str = ""
-    """The address that emails come from."""
+    """Sender address of emails."""
     smtp_authorities: str = ""
-    """A PEM file of authorities to trust besides the system's for the mail server."""
+    """PEM file of additional authorities to trust for the mail server."""
     emails_per_hour: Some = 6
-    """Emails an hour about one organization's events to one person; then a digest."""
+    """Maximum event emails per hour, person and organization; then a digest."""
 
     # Events
     events_kept_s: Seconds = 7_776_000
-    """How long an organization's events can be read again."""
+    """Time to keep an organization's events."""
     event_waits_per_key: Some = 20
-    """Requests of an API key that wait for events; an organization, five times that."""
+    """Maximum requests that wait for events, per API key; per organization, 5x."""
 
     # Limits
     requests_per_minute: Count = 600
-    """Requests a minute of an API key or a person; an organization, five times that."""
+    """Maximum requests per minute, per API key or person; per organization, 5x."""
     failures_per_minute: Count = 20
-    """Refused keys a minute that begin alike, of an address; ten times that in all."""
+    """Maximum failed keys per minute, per prefix and IP address; in total, 10x."""
     uploads_per_minute: Some = 60
-    """Certificates, seeds and macaroons that one organization may upload a minute."""
+    """Maximum certificate, seed and macaroon uploads per minute and organization."""
     nodes_per_organization: Count = 25
-    """Nodes that one organization may have; `leyden org quota` makes exceptions."""
+    """Maximum nodes per organization; change one with `leyden org quota`."""
     unpaid_orders_per_organization: Count = 5
-    """Orders of one organization that may wait for their payment."""
+    """Maximum unpaid orders per organization."""
     keys_per_organization: Count = 20
-    """Live API keys that one organization may have."""
+    """Maximum active API keys per organization."""
     invitations_per_organization: Count = 20
-    """Open invitations that one organization may have."""
+    """Maximum pending invitations per organization."""
     members_per_organization: Count = 100
-    """People that one organization may have."""
+    """Maximum members per organization."""
     macaroons_per_node: Count = 50
-    """Encrypted macaroons that may be stored for one node."""
+    """Maximum stored macaroons per node."""
     replaced_backups_mb_per_organization: Count = 100
-    """The history of replaced backups that one organization may have, in MB."""
+    """Maximum size of replaced backups per organization, in MB."""
     idempotency_keys_per_organization: Count = 10_000
-    """Idempotency-Keys of one organization that may have a saved answer."""
+    """Maximum stored Idempotency-Keys per organization."""
     answers_kept_s: Seconds = 86_400
-    """How long an Idempotency-Key keeps its answer."""
+    """Time that an Idempotency-Key is stored."""
 
     # People who sign in
     session_idle_s: Seconds = 86_400
-    """How long a browser may do nothing before it has to sign in again."""
+    """Time without activity until a user must sign in again."""
     session_lives_s: Seconds = 1_209_600
-    """How long a sign-in lasts at the most."""
+    """Maximum time until a user must sign in again."""
     sign_in_failures: Annotated[int, Meta(ge=1, le=10**6)] = 10
-    """Wrong passwords in a quarter of an hour before one has to wait."""
+    """Wrong passwords within 15 minutes before a user has to wait."""
     invitation_lives_s: Seconds = 604_800
-    """How long an invitation to an organization can be accepted."""
+    """Time to accept an invitation."""
 
     # Backups
     backup_store: str = ""
-    """Where backups go: a folder, or s3:https://HOST/BUCKET/PATH; empty for none."""
+    """Folder for backups, or s3:https://HOST/BUCKET/PATH; empty: no backups."""
     backup_s3_key_id: str = ""
-    """The id of the access key of an S3-compatible store."""
+    """Access key id of the S3-compatible store."""
     backup_s3_secret: str = ""
-    """The secret of that access key."""
+    """Secret access key of the S3-compatible store."""
     backup_every_s: Seconds = 3600
-    """How often a backup is made."""
+    """Time between backups."""
     backup_changes: bool = True
-    """Whether what changes in SQLite leaves the machine within seconds, too."""
+    """Also send changes in SQLite to the store within seconds."""
     backup_drill_every_s: Seconds = 86_400
-    """How often the newest backup is restored for a drill."""
+    """Time between drills, which restore the newest backup."""
     backup_keep: str = "48 hourly, 14 daily, 8 weekly, 24 monthly"
-    """Which backups are kept, comma between; empty is all of them."""
+    """Backups to keep, comma-separated; empty: all."""
     backup_deadline_s: Seconds = 7200
-    """How long one call of the store may take."""
+    """Timeout of one call to the store."""
 
     # The process
     stop_grace_s: Seconds = 20
-    """How long requests may take to finish at a stop."""
+    """Time for requests to finish when the platform stops."""
     log_format: Literal["text", "json"] = "text"
-    """How log lines look."""
+    """Format of log lines."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """The least important log lines that are written."""
+    """Minimum level of log lines."""
 
     @property
     def home_path(self) -> Path:

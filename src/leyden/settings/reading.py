@@ -66,8 +66,8 @@ def _check_smtp(given: Settings) -> None:
         raise SetupError("smtp_user, smtp_password: set both or neither")
     if given.smtp_security == "none" and not _is_here(given.smtp_host):
         raise SetupError(
-            "smtp_security: none is for a mail server on this machine; use starttls or "
-            "tls"
+            "smtp_security: none is allowed only for a mail server on this machine; "
+            "use starttls or tls"
         )
 
 
@@ -126,4 +126,4 @@ def _read(variable: str, path: str) -> str:
 def _unknown(name: str, names: set[str]) -> str:
     close = difflib.get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]}? " if close else ""
-    return f"there is no such setting; {hint}`leyden config` lists them"
+    return f"unknown setting; {hint}`leyden config` lists all settings"

@@ -213,7 +213,8 @@ class PostgresDatabase:
                         self._wake(heard.payload.split("\n"))
             except psycopg.Error as error:
                 log.warning(
-                    "the database does not answer the listener", extra={"error": error}
+                    "the database does not respond to the listener",
+                    extra={"error": error},
                 )
             await asyncio.sleep(_RECONNECT_S)
 

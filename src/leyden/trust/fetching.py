@@ -28,12 +28,13 @@ def fetch(url: str) -> bytes:
         with connection.getresponse() as answer:
             content = answer.read(_LONGEST + 1)
     except (OSError, http.client.HTTPException) as error:
-        raise Away(f"{url} does not answer: {error}") from None
+        raise Away(f"{url} does not respond: {error}") from None
     finally:
         connection.close()
     if answer.status != _OK or len(content) > _LONGEST:
         raise SetupError(
-            f"{url} has no {PATH} ({answer.status}); is it the address of a platform?"
+            f"{url} has no {PATH} ({answer.status}); check that this is the URL of a "
+            "platform"
         )
     return content
 
@@ -51,8 +52,8 @@ def _checked(url: str) -> SplitResult:
         )
     if parts.scheme == "http" and not _is_loopback(host):
         raise SetupError(
-            f"--from: http to {host} can be changed on its way; use https, or copy the "
-            "file authority.pem here yourself and run `leyden trust --file`"
+            f"--from: http to {host} is not secure; use https, or copy the file "
+            "authority.pem to this machine and run `leyden trust --file`"
         )
     return parts
 

@@ -99,7 +99,7 @@ class NssStore:
         """Run it without a terminal, on which it would ask for a password."""
         certutil = shutil.which("certutil")
         if certutil is None:
-            raise _Failed(f"certutil is missing; get it by: {_package()}")
+            raise _Failed(f"certutil is missing; install it: {_package()}")
         return subprocess.run(
             [certutil, "-d", f"sql:{self._folder}", *words],
             stdin=subprocess.DEVNULL,

@@ -58,16 +58,18 @@ def read(pem: bytes) -> Root:
     except x509.ExtensionNotFound:
         bounded = False
     except (ValueError, TypeError, InvalidSignature):
-        raise SetupError(f"{_REFUSED}: it is not one root of a platform") from None
+        raise SetupError(
+            f"{_REFUSED}: it is not the root certificate of a platform"
+        ) from None
     scope = scope_of(found)
     if scope is None or not bounded:
         raise SetupError(
-            f"{_REFUSED}: it can vouch for any name on the internet. Ask the operator "
+            f"{_REFUSED}: it can sign for any name on the internet. Ask the operator "
             "to replace it: `leyden authority rotate`"
         )
     for domain in scope.domains:
         if "." not in domain and domain not in _OWN_WORDS:
-            raise SetupError(f"{_REFUSED}: it can vouch for all names below .{domain}")
+            raise SetupError(f"{_REFUSED}: it can sign for all names below .{domain}")
     return Root(
         pem=found.public_bytes(Encoding.PEM),
         der=found.public_bytes(Encoding.DER),
@@ -83,7 +85,7 @@ def check_time(root: Root, now: datetime) -> None:
     if not root.since <= now < root.until:
         raise SetupError(
             f"{_REFUSED}: it is valid from {root.since:%Y-%m-%d} to "
-            f"{root.until:%Y-%m-%d}; is this machine's clock right?"
+            f"{root.until:%Y-%m-%d}; check this machine's clock"
         )
 
 

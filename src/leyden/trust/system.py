@@ -48,7 +48,7 @@ class SystemStore:
             return self._outcome(
                 root,
                 Did.FAILED,
-                "this system has no certificate store that leyden knows",
+                "leyden does not know this system's trust store",
             )
         path = self._path(root)
         before = _der(path)

@@ -20,12 +20,14 @@ from leyden.web.visits import Visit, redirect
 
 _URL: Final = "/app/account"
 DONE: Final = {
-    "password": "Your password is changed. You are signed out everywhere else.",
-    "link": "We are sending you a link. Open it while you are signed in.",
+    "password": "Your password was changed. You are signed out everywhere else.",
+    "link": "We sent you a link. Open it while you are signed in.",
     "email": "Your email address is confirmed.",
-    "authenticator": "From now on, signing in takes a code from your app.",
-    "removed": "Signing in no longer takes a code.",
-    "codes": "Your former recovery codes no longer work.",
+    "authenticator": (
+        "From now on, you sign in with your password and a code from your app."
+    ),
+    "removed": "You no longer need a code to sign in.",
+    "codes": "Your old recovery codes no longer work.",
     "passkey": "You can sign in with this passkey now.",
     "forgotten": "The passkey is removed. You are signed out everywhere else.",
     "session": "The session is signed out.",

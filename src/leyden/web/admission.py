@@ -71,6 +71,6 @@ def check_may(page: Page, visit: Visit) -> None:
         raise NotFound
     if not visit.may(page.needs):
         raise Forbidden(
-            f"Your role, {visit.place.role}, can look at this but not change it. "
-            "An owner or admin can give you another role."
+            f"Your role, {visit.place.role}, can view this but not change it. Ask an "
+            "owner or admin for another role."
         )

@@ -35,14 +35,14 @@ def _every(look: Look, found: FirstSteps) -> Sequence[Task | None]:
     return (
         Task(
             name="Create a node",
-            text="An lnd of your own, up in seconds.",
+            text="Your own lnd, ready in seconds.",
             label="Create node",
             to=f"{look.root}/nodes/new",
             done=bool(node),
         ),
         Task(
             name="Create its wallet",
-            text="In your browser: the platform never sees its password or seed.",
+            text="In your browser. The platform never sees the password or seed.",
             label="Create wallet",
             to=wallet,
             done=found.has_wallet,
@@ -53,14 +53,14 @@ def _every(look: Look, found: FirstSteps) -> Sequence[Task | None]:
         if rules.issued
         else Task(
             name="Trust the platform's certificates",
-            text="So that your browser can talk to your nodes.",
+            text="So that your browser can reach your nodes.",
             label="How to",
             to=wallet,
             done=found.has_wallet,
         ),
         Task(
             name="Order a channel",
-            text="A node needs inbound capacity to be paid.",
+            text="A node needs inbound capacity to receive payments.",
             label="Order channel",
             to=f"{look.root}/channels/new",
             done=found.has_channel,
@@ -76,7 +76,10 @@ def _every(look: Look, found: FirstSteps) -> Sequence[Task | None]:
         ),
         Task(
             name="Add a webhook",
-            text="Your program is notified of every change, and can unlock the wallet.",
+            text=(
+                "Notify your program of every change, and unlock the wallet "
+                "automatically."
+            ),
             label="Add webhook",
             to=f"{node}/webhook" if node else "",
             done=found.has_event,

@@ -16,8 +16,8 @@ _MOST_FIELDS = 500
 _URLENCODED = "application/x-www-form-urlencoded"
 TOKEN = "token"  # noqa: S105  the name of a field
 _STALE = (
-    "This form is out of date, or came from another site. "
-    "Go back, reload the page and try again; nothing was changed."
+    "This form is out of date, or came from another site. Nothing was changed. Go "
+    "back, reload the page and try again."
 )
 
 
@@ -38,7 +38,7 @@ class Form:
                 max_num_fields=_MOST_FIELDS,
             )
         except (UnicodeDecodeError, ValueError):
-            raise Malformed("the form is not well formed") from None
+            raise Malformed("the form is malformed") from None
         if any("\0" in name or "\0" in value for name, value in pairs):
             raise Malformed("the form contains an invalid character")
         return cls(pairs)

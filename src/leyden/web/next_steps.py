@@ -33,8 +33,10 @@ _UNREACHABLE: Final = NextStep(
 )
 _WITHOUT_REST: Final = NextStep(
     title="Create a wallet to finish setup.",
-    text="Your browser needs the node's REST API for that, which is off. "
-    "Switch it on, or use the command line.",
+    text=(
+        "Your browser needs the node's REST API, which is off. Turn it on, or use the "
+        "command line."
+    ),
     label="Open settings",
     to="/settings",
 )
@@ -53,8 +55,8 @@ _STOPPED: Final = NextStep(
     starts=True,
 )
 _ENDED: Final = NextStep(
-    title="lnd ended by itself.",
-    text="The platform starts it again in a moment.",
+    title="lnd stopped unexpectedly.",
+    text="The platform restarts it in a moment.",
     label="Start now",
     to="/start",
     starts=True,
@@ -86,7 +88,7 @@ def next_step(node: Node, *, failure: str = "") -> NextStep | None:
         case Status.FAILED:
             return NextStep(
                 title="This node could not be started.",
-                text=f"{failure} The platform tries again by itself.".lstrip(),
+                text=f"{failure} The platform tries again automatically.".lstrip(),
                 label="Start now",
                 to="/start",
                 starts=True,

@@ -30,8 +30,8 @@ DONE: Final = {
     "restart": "The node is restarting. Its wallet is locked until you unlock it.",
     "restore": "The node is restored. Start it to use it again.",
     "update": "The node is updating. Its wallet is locked until you unlock it.",
-    "sent": "Sent. The answer is below.",
-    "rotated": "You have a new secret. The old one works for a while too.",
+    "sent": "Sent. See the response below.",
+    "rotated": "You have a new secret. The old secret also works for a while.",
 }
 # In place of a figure: 0 would be a lie.
 NOT_KNOWN: Final = "—"
@@ -126,8 +126,8 @@ async def delete(visit: Visit) -> Response:
     node = await views.get(fleet, *which(visit))
     if visit.form.text("name") != node.name:
         refused = Malformed(
-            f"To delete the node, type its name as it is written: {node.name}. "
-            "Nothing was deleted."
+            f"The name does not match. Type {node.name} to delete the node. Nothing "
+            "was deleted."
         )
         return confirmations.of(visit, node, Action.DELETE, refused=refused)
     await commands.command(

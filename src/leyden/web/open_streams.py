@@ -25,7 +25,7 @@ class OpenStreams:
         """Take one of a person's places; raise TooMany if there is none."""
         if self._held[person_id] >= MOST:
             raise TooMany(
-                f"you have {MOST} pages open that update themselves; close some",
+                f"you have {MOST} live pages open; close some of them",
                 retry_after_s=_AGAIN_S,
             )
         self._held[person_id] += 1

@@ -22,19 +22,21 @@ RECIPES: Final = (
         slug="zeus",
         name="Zeus",
         preset="wallet",
-        because="Zeus pays, receives and manages channels. It bakes no macaroons.",
+        because="Zeus pays, receives and manages channels, and bakes no macaroons.",
     ),
     Recipe(
         slug="btcpay",
         name="BTCPay Server",
         preset="shop",
-        because="A shop creates invoices and watches them. It spends nothing.",
+        because="A shop creates and watches invoices, and spends nothing.",
     ),
     Recipe(
         slug="lnbits",
         name="LNbits",
         preset="accounts",
-        because="LNbits pays and receives over channels. It leaves coins alone.",
+        because=(
+            "LNbits pays and receives over channels, and doesn't use on-chain coins."
+        ),
     ),
     Recipe(
         slug="thunderhub",
@@ -46,30 +48,42 @@ RECIPES: Final = (
         slug="lncli",
         name="lncli",
         preset="wallet",
-        because="Every command works but those that bake or revoke macaroons.",
+        because="All commands work except baking and revoking macaroons.",
     ),
     Recipe(
         slug="curl",
         name="curl",
         preset="read-only",
-        because="This example only reads. Choose more if your script does more.",
+        because=(
+            "This example only reads. Choose more permissions if your script needs "
+            "them."
+        ),
     ),
     Recipe(
         slug="python",
         name="Python",
         preset="read-only",
-        because="This example only reads. Choose more if your program does more.",
+        because=(
+            "This example only reads. Choose more permissions if your program needs "
+            "them."
+        ),
     ),
     Recipe(
         slug="javascript",
         name="JavaScript",
         preset="read-only",
-        because="This example only reads. Choose more if your program does more.",
+        because=(
+            "This example only reads. Choose more permissions if your program needs "
+            "them."
+        ),
     ),
     Recipe(
         slug="go",
         name="Go",
         preset="read-only",
-        because="This example only reads. Choose more if your program does more.",
+        because=(
+            "This example only reads. Choose more permissions if your program needs "
+            "them."
+        ),
     ),
 )

@@ -10,7 +10,7 @@ from leyden.errors import Refused, TooMany, Unauthorized
 from leyden.services.people import passkeys, sign_in
 from leyden.web.visits import SIGN_IN, Visit, local_url, redirect
 
-_RESET = "Your password is changed. Sign in with it."
+_RESET = "Your password was changed. Sign in with your new password."
 SECOND_FACTOR = "/app/second-factor"
 
 

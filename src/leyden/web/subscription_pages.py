@@ -30,10 +30,10 @@ _NEWEST: Final = (1 << 63) - 1
 _DONE: Final = {
     "created": "The endpoint was created. Send a test event to see it in the chat.",
     "saved": "The endpoint was saved.",
-    "paused": "The endpoint is paused. Events wait for it.",
-    "resumed": "The endpoint is active again, and gets the events that waited.",
+    "paused": "The endpoint is paused. Events wait until you resume it.",
+    "resumed": "The endpoint is active again, and gets the waiting events.",
     "sent": "",  # the list below shows what came of it
-    "resent": "The events are on their way.",
+    "resent": "The events are being sent.",
     "rotated": "",
 }
 

@@ -179,7 +179,7 @@ async def test_a_thousand_orders_for_one_node_are_one(
             placed += answer.status == 200
             assert answer.status in {200, 409}, answer.body
             if answer.status == 409:
-                assert "another order for this node" in answer.json()["message"]
+                assert "another open order" in answer.json()["message"]
     assert placed == 1
     assert len((await alice.get("/flow/orders")).json()["orders"]) == 1
     assert len(await world.shop.database.reader.reserved_coins.all_()) == 1

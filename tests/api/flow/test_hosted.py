@@ -56,7 +56,7 @@ async def test_its_key_is_known_once_lnd_wrote_it_down(
         answer = await alice.post(path, wish)
         assert answer.status == 400
         message = answer.json()["message"]
-        assert message.startswith("node: the public key of this node is not known")
+        assert message.startswith("node: we don't know this node's public key")
     await learn(db, node, KEY)
     assert (await alice.post("/flow/quote", wish)).status == 200
     order = await ordered(alice, node_id=node.id)
@@ -75,7 +75,7 @@ async def test_another_key_than_its_own_is_refused(
         answer = await alice.post(path, {**wish, "node": OTHER})
         assert answer.status == 400
         assert answer.json()["message"] == (
-            f"node: the public key of this node is {KEY}; leave node out"
+            f"node: does not match node_id, whose public key is {KEY}; leave node out"
         )
         assert (await alice.post("/flow/quote", {**wish, "node": KEY})).status == 200
     assert world.seller.channels == {}

@@ -72,7 +72,7 @@ async def test_while_the_first_is_under_way_the_second_is_told_so(
 
     assert await ask(platform, alice, run=run) == MADE
     assert await ask(platform, alice, run=never) == MADE
-    with pytest.raises(Malformed, match="another request"):
+    with pytest.raises(Malformed, match="a different request"):
         await ask(platform, alice, request=b"another", run=never)
 
 

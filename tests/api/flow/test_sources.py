@@ -32,7 +32,7 @@ async def test_a_list_without_own_refuses_direct_orders(
         answer = await alice.post(path, DIRECT)
         assert answer.status == 400
         assert answer.json()["message"] == (
-            "node: this platform sells tickets only; leave it out"
+            "node: this platform sells only tickets; leave this field out"
         )
         by_id = {"capacity": 1_000_000, "node_id": "x"}
         refused = await alice.post(path, by_id)
@@ -49,8 +49,7 @@ async def test_a_list_without_pool_refuses_tickets(alice: Caller, world: World) 
         answer = await alice.post(path, TICKET)
         assert answer.status == 400
         assert answer.json()["message"] == (
-            "node: this platform sells no tickets; name the node that gets the "
-            "channel, in node or node_id"
+            "node: is required, or node_id: this platform sells no tickets"
         )
     assert (await alice.get("/flow/orders")).json()["orders"] == []
     assert (await alice.post("/flow/quote", DIRECT)).json()["source"] == "own"

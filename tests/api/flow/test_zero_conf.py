@@ -67,7 +67,9 @@ async def test_a_seller_that_cannot_is_refused_by_field(
     alice: Caller, world: World
 ) -> None:
     world.seller.own_features = frozenset({LSPS})
-    assert (await refused(alice)).startswith("zero_conf: the seller opens no such")
+    assert (await refused(alice)).startswith(
+        "zero_conf: the seller does not support it"
+    )
 
 
 async def test_it_waits_while_a_replica_runs_that_would_open_another_channel(

@@ -143,7 +143,7 @@ async def test_a_name_is_given_once(alice: Caller, bob: Caller, nodes: str) -> N
     status, message = refusal(await bob.post(nodes, NEW_NODE))
     assert (status, message) == (
         409,
-        "name: there is a node named 'harbour light' already; choose another name",
+        "name: a node named 'harbour light' already exists; choose another name",
     )
 
 

@@ -82,7 +82,7 @@ async def test_why_it_is_failed_is_told_and_is_no_field_otherwise(
     shown = (await alice.get(path)).json()
     assert (shown["status"], shown["status_reason"]) == (
         "failed",
-        "The disk of the node's machine is full. The operator must make room.",
+        "The disk of the node's machine is full. The operator must free space.",
     )
     fleet_harness.runtime.fails_after = ""
     await fleet_harness.later(minutes=5)

@@ -161,7 +161,7 @@ async def test_a_node_whose_name_is_taken_is_restored_under_another(
     await fleet_harness.work()
     assert (await alice.post(nodes, NEW_NODE)).status == 200
     code, message = refusal(await alice.post(f"{path}/restore", {}))
-    assert (code, "restore this one under another name" in message) == (409, True)
+    assert (code, "restore this node with another name" in message) == (409, True)
     wrong = await alice.post(f"{path}/restore", {"name": "<pier>"})
     assert wrong.status == 400
     answer = await alice.post(f"{path}/restore", {"name": "old pier"})

@@ -56,8 +56,8 @@ async def test_when_all_are_in_use_the_answer_says_what_to_do(
     assert refusal(answer) == (
         409,
         (
-            "listen: all 1 peer ports of this platform are in use; set it to false, or "
-            "ask the operator for more (peer_ports)"
+            "listen: all 1 peer ports of this platform are in use; set listen to "
+            "false, or ask the operator for more (peer_ports)"
         ),
     )
     silent = await alice.post(

@@ -90,8 +90,16 @@ async def test_whether_a_channel_backup_has_left_is_shown_and_asked(
         ("time", "2026-01-01T12:00:00", "time: must be in ISO 8601"),
         ("time", "9999-12-31T23:59:59Z", "time: is in the future"),
         ("time", "0001-01-01T00:00:00+14:00", "time: must be in ISO 8601"),
-        ("signature", "y" * 103, "signature: is not one of lnd's signmessage"),
-        ("signature", "l" * 104, "signature: is not one of lnd's signmessage"),
+        (
+            "signature",
+            "y" * 103,
+            "signature: must be a signature from lnd's signmessage",
+        ),
+        (
+            "signature",
+            "l" * 104,
+            "signature: must be a signature from lnd's signmessage",
+        ),
     ],
 )
 async def test_what_is_no_drill_is_refused(

@@ -85,7 +85,7 @@ async def test_all_or_none(alice: Caller, path: str) -> None:
     )
     assert (status, message) == (
         409,
-        "macaroon: has changed since you read it; read it again",
+        "macaroon: has changed since you read it; read it again, and retry",
     )
     assert await values(alice, path) == (CIPHERTEXT,) * 3
 
@@ -118,7 +118,7 @@ async def test_the_second_of_two_windows_undoes_nothing(
     status, message = refusal(await alice.post(f"{path}/reseal", body))
     assert (status, message) == (
         409,
-        "seed: has changed since you read it; read it again",
+        "seed: has changed since you read it; read it again, and retry",
     )
     assert (await values(alice, path))[0] == first
 
@@ -157,7 +157,7 @@ async def test_where_nothing_is_kept_nothing_can_be_replaced(
     ):
         status, message = refusal(await alice.post(f"{path}/reseal", body))
         assert status == 409
-        assert "there is no stored backup to replace" in message
+        assert "no backup with this name is stored" in message
     assert (await alice.get(f"{path}/seed")).status == 404
 
 

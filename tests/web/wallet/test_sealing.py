@@ -95,7 +95,7 @@ async def test_old_backups_of_cryptojs_open(js: Modular, text: str, kind: str) -
     opened = await js.call("vault", "open", NODE, backup(sealed, kind), PASSWORD)
     assert opened == (SEED if kind == "seed" else MACAROON.hex())
     wrong = await js.call("vault", "open", NODE, backup(sealed, kind), "another one")
-    says = "Wrong password: it does not open this backup."
+    says = "Wrong password for this backup."
     assert wrong == {"trouble": "password", "says": says}
 
 

@@ -71,7 +71,7 @@ async def examine(platform: Platform) -> AsyncIterator[Result]:
             async with asyncio.timeout(_PATIENCE_S):
                 to_do = await check(platform)
         except TimeoutError:
-            to_do = f"no answer within {_PATIENCE_S:.0f} s"
+            to_do = f"no response within {_PATIENCE_S:.0f} s"
         except (LeydenError, OSError) as error:
             to_do = str(error)
         yield Result(what=what, to_do=to_do)

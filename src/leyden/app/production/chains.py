@@ -32,33 +32,33 @@ async def synced(platform: Platform) -> str:
     for network, ground in grounds.items():
         if isinstance(ground.backend, Neutrino):
             continue
-        response = await _ask(network, ground.backend, "getblockchaininfo")
-        blocks, headers = int(response["blocks"]), int(response.get("headers") or 0)
-        if headers - blocks > _BEHIND or response.get("initialblockdownload"):
-            return f"{network}: the backend is at block {blocks} of {headers}; wait"
+        told = await _ask(network, ground.backend, "getblockchaininfo")
+        blocks, headers = int(told["blocks"]), int(told.get("headers") or 0)
+        if headers - blocks > _BEHIND or told.get("initialblockdownload"):
+            return f"{network}: wait: the backend is at block {blocks} of {headers}"
     return ""
 
 
 async def fees(platform: Platform) -> str:
-    """Check that mainnet's source of fees has an estimate."""
+    """Ask mainnet's source of fees for an estimate."""
     settings = platform.settings
     if not settings.mainnet_backend:
-        return "set mainnet_backend first, see above"
+        return "first set mainnet_backend, see above"
     backend = local_nodes.grounds(settings)[Network.MAINNET].backend
     if isinstance(backend, Neutrino):
         return await _fee_url(settings.mainnet_fee_url)
     if isinstance(backend, Btcd):
         await _ask(Network.MAINNET, backend, "estimatefee", _TARGET)
         return ""
-    response = await _ask(Network.MAINNET, backend, "estimatesmartfee", _TARGET)
-    return "" if response.get("feerate") else "the backend has no estimate yet; wait"
+    told = await _ask(Network.MAINNET, backend, "estimatesmartfee", _TARGET)
+    return "" if told.get("feerate") else "wait: the backend has no fee estimate yet"
 
 
 async def rehearsal(platform: Platform) -> str:
     """Check that nodes can also run on a test network."""
     if platform.settings.testnet_chain in _REHEARSALS:
         return ""
-    return 'set testnet_chain to "signet" or "testnet4", and play a purchase there'
+    return 'set testnet_chain to "signet" or "testnet4", and rehearse a purchase there'
 
 
 async def _fee_url(url: str) -> str:

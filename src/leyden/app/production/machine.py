@@ -43,7 +43,7 @@ async def users(platform: Platform) -> str:
     """Check that nodes can have users of their own."""
     if platform.settings.runtime == "kubernetes" or os.geteuid() == 0:
         return ""
-    return "run Leyden as root: nodes share its user now"
+    return "run Leyden as root: without root, nodes share its user"
 
 
 async def shares(platform: Platform) -> str:
@@ -71,8 +71,8 @@ async def memory(platform: Platform) -> str:
     if wanted <= total:
         return ""
     return (
-        f"the nodes may take {wanted:,} MiB of {total:,}: lower standard_memory_mb and "
-        "nodes_per_organization, or take a larger machine"
+        f"nodes can use {wanted:,} MiB of {total:,}: lower standard_memory_mb and "
+        "nodes_per_organization, or use a larger machine"
     )
 
 

@@ -29,7 +29,7 @@ async def treasury(platform: Platform) -> str:
         return _NONE
     held = await platform.shop.treasury.holdings()
     if not held.synced:
-        return f"the treasury is at block {held.height} and not synced; wait"
+        return f"wait: the treasury is at block {held.height} and not synced"
     return await treasury_identity.alarm(platform.database) or ""
 
 
@@ -43,7 +43,7 @@ async def macaroon(platform: Platform) -> str:
         except NodeRefused as error:
             if _DENIED in error.message:
                 return ""
-    return "treasury_macaroon may spend; bake one that may not, see docs/treasury.md"
+    return "treasury_macaroon can spend; bake one that can't, see docs/treasury.md"
 
 
 async def inbound(platform: Platform) -> str:
@@ -54,7 +54,7 @@ async def inbound(platform: Platform) -> str:
         response = await connection.call("GET", "/v1/balance/channels")
     if int((response.get("remote_balance") or {}).get("sat") or 0) > 0:
         return ""
-    return "the treasury can receive nothing: get inbound channels for it"
+    return "the treasury has no inbound capacity: get inbound channels for it"
 
 
 async def auction(platform: Platform) -> str:
@@ -118,7 +118,7 @@ async def rehearsed(platform: Platform) -> str:
     orders = await platform.database.reader.counts.orders()
     if orders.get(Status.FILLED):
         return ""
-    return "buy a channel for a node of yours, on the test network first"
+    return "buy a channel for your own node, first on the test network"
 
 
 @asynccontextmanager

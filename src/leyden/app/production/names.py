@@ -22,8 +22,8 @@ async def nodes(platform: Platform) -> str:
     domain = settings.nodes_domain
     if f".{domain}".endswith(_HERE):
         return (
-            f"nodes_domain is {domain}, which nobody else can resolve; set it to a "
-            "domain of yours, and point all names in it, *.DOMAIN, at the gateway"
+            f"nodes_domain is {domain}, which nobody else can resolve; set it to your "
+            "own domain, and point *.DOMAIN at the gateway"
         )
     name = f"doctor-{secrets.token_hex(4)}.{domain}"
     loop = asyncio.get_running_loop()
@@ -75,7 +75,7 @@ async def issuer(platform: Platform) -> str:
         return ""
     return (
         "clients must trust this platform's own root (`leyden trust`); set "
-        "acme_directory for certificates that they trust already"
+        "acme_directory for certificates that they already trust"
     )
 
 

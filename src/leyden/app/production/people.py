@@ -9,8 +9,8 @@ async def emails(platform: Platform) -> str:
     server = server_of(platform.settings)
     if server is None:
         return (
-            "set smtp_host and smtp_from: without emails nobody can reset a password, "
-            "and alarms reach you by webhooks alone"
+            "set smtp_host and smtp_from: without emails, nobody can reset a password, "
+            "and you get alarms by webhook only"
         )
     await server.check()
     return ""
@@ -25,9 +25,9 @@ async def second_factors(platform: Platform) -> str:
         if await reader.people.is_operator(each.id)
     ]
     if not operators:
-        return "make somebody an operator: `leyden user operator EMAIL`"
+        return "give a user the operator role: `leyden user operator EMAIL`"
     for each in operators:
         totp = await reader.second_factors.totp(each.id)
         if totp is None and not await reader.second_factors.passkeys(each.id):
-            return f"{each.email} has to add a passkey or an authenticator"
+            return f"{each.email} must add a passkey or an authenticator app"
     return ""

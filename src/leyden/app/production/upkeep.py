@@ -29,8 +29,8 @@ async def store(platform: Platform) -> str:
         return "run `leyden backup init`"
     if _device(settings.backup_store) == _device(settings.home):
         return (
-            f"{settings.backup_store} is on the disk of the home, and both are lost "
-            "together: choose another one"
+            f"{settings.backup_store} is on the same disk as the home, so you would "
+            "lose both together: choose another disk"
         )
     return ""
 
@@ -62,7 +62,7 @@ async def metrics(platform: Platform) -> str:
         async with aiohttp.ClientSession() as session, session.get(url) as response:
             text = await response.text()
     except aiohttp.ClientError:
-        return f"{url} does not answer: is the platform running?"
+        return f"{url} does not respond: check that the platform is running"
     return "" if "leyden_" in text else f"{url} is not Leyden's"
 
 
@@ -79,8 +79,8 @@ async def _fresh(
     good, bad = results.last(found, kind), results.last(found, kind, ok=False)
     if bad is not None and (good is None or bad.at > good.at):
         if not places.is_ready(platform.settings):
-            return "set up backups first, see above"
-        return f"the last one failed: {bad.detail}. Then run `{command}`"
+            return "first set up backups, see above"
+        return f"the last run failed: {bad.detail}. Fix that, then run `{command}`"
     if good is None or platform.clock() - good.at > within:
         return f"run `{command}`"
     return ""

@@ -19,7 +19,7 @@ from leyden.cli.wallet.reaching import macaroon_option, password_option
     default="",
     metavar="NODE",
     shell_complete=names_of_nodes,
-    help="The node that gets the channel; not needed if you have one.",
+    help="Node that gets the channel. Default: your node, if you have only one.",
 )
 @password_option
 @macaroon_option
@@ -29,7 +29,7 @@ from leyden.cli.wallet.reaching import macaroon_option, password_option
     type=click.IntRange(1, 604_800),
     default=86_400,
     show_default=True,
-    help="Seconds to wait at most; then the exit code is 7.",
+    help="Maximum seconds to wait; then exit 7.",
 )
 @as_json
 @with_session
@@ -44,15 +44,14 @@ def claim(
     within_s: int,
     as_json: bool,
 ) -> None:
-    """Turn a paid order's ticket into a channel of your hosted node.
+    """Use a paid order's ticket to open a channel to your hosted node.
 
-    Runs poold on this machine, beside the node: builds it the first time, lets
-    it reach the node through the gateway with a macaroon of its own, registers
-    the ticket, and waits until the node has its channel. That takes minutes to
-    hours. Then poold is stopped and its macaroon revoked.
+    Runs poold on this machine: builds it the first time, connects it to the node with
+    its own macaroon, registers the ticket, and waits until the channel is open, which
+    takes minutes to hours. Then it stops poold and revokes the macaroon.
 
-    After Ctrl-C, or a crash, run the same command again: the ticket and the keys
-    of its channel are kept on this machine until the channel is there.
+    After Ctrl-C or a crash, run the same command again. This machine stores the ticket
+    and the channel's keys until the channel is open.
 
     \b
     leyden claim ORDER

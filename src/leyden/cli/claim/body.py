@@ -25,10 +25,16 @@ from leyden.schemas.flow import OrderAnswer
 _ID = re.compile(r"[0-9A-Za-z-]{1,64}")
 # What to do about an order that has no ticket to be registered.
 _NOT_YET = {
-    "waiting_payment": "pay it first: leyden flow status {id}",
-    "expired": "it was not paid in time: leyden flow order {capacity}",
-    "failed": "turn what was paid into credit: leyden flow cancel {id}",
-    "cancelled": "what was paid is credit: leyden flow order {capacity}",
+    "waiting_payment": "pay the order first: leyden flow status {id}",
+    "expired": (
+        "the order expired unpaid; place a new one: leyden flow order {capacity}"
+    ),
+    "failed": (
+        "cancel the order to get credit for your payment: leyden flow cancel {id}"
+    ),
+    "cancelled": (
+        "your payment is credit; place a new order: leyden flow order {capacity}"
+    ),
 }
 
 
@@ -82,7 +88,7 @@ def claim(
         finally:
             if kept.load() is not None:
                 click.echo(
-                    f"To go on with this order: leyden claim {order_id}", err=True
+                    f"To continue with this order: leyden claim {order_id}", err=True
                 )
     shown = {
         "order_id": order_id,
@@ -95,8 +101,8 @@ def claim(
         return
     print_fields(shown)
     print(
-        "next: the channel is usable after some confirmations: "
-        f"leyden wallet channels {found.node_name!r}"
+        "next: wait until the channel has enough confirmations: leyden wallet "
+        f"channels {found.node_name!r}"
     )
 
 
@@ -104,7 +110,7 @@ def _ended(order: OrderAnswer) -> str:
     """Return why this order gets no channel, with the next step; or ""."""
     if is_direct(order):
         return (
-            "this order names its node and has no ticket: its channel is opened "
+            "this order has no ticket, because it names its node: the channel opens "
             f"without poold; see leyden flow status {order.order_id}"
         )
     if order.status not in _NOT_YET:
@@ -117,7 +123,7 @@ def _refuse_without_ticket(order: OrderAnswer, so_far: Claim | None) -> None:
     if so_far is not None or order.status not in {"submitted", "filled"}:
         return
     if order.status == "submitted":
-        how = "keep the poold running that registered its ticket"
+        how = "keep the poold running that registered the ticket"
     elif order.channel_point is msgspec.UNSET:
         how = "its channel is open"
     else:

@@ -32,7 +32,7 @@ def choose(session: Session, named: str, claim: Claim | None) -> NodeAnswer:
         node = client.nodes.get(claim.node_id)
         if named not in {"", node.node_id, node.node_name}:
             raise Conflict(
-                f"--for: this order is being claimed for {node.node_name!r} already"
+                f"--for: this order is already being claimed for {node.node_name!r}"
             )
     elif named:
         node = client.nodes.get(session.node(named).node_id)
@@ -54,8 +54,8 @@ def _refuse_unready(node: NodeAnswer) -> None:
     name = repr(node.node_name)
     if not node.settings.grpc:
         raise Conflict(
-            f"{name} does not serve gRPC, which poold speaks: "
-            f"leyden nodes settings {name} --grpc"
+            f"{name} does not serve gRPC, which poold needs: leyden nodes settings "
+            f"{name} --grpc"
         )
     how = {
         "running": "",
@@ -74,13 +74,13 @@ def market_of(session: Session, node: NodeItem, admin: str) -> Market:
     if chain in _PUBLIC:
         return Market(chain=chain, auctioneer=None)
     if chain not in _PRIVATE:
-        raise SetupError(f"{node.node_name!r} is on {chain}, where poold has no market")
+        raise SetupError(f"{node.node_name!r} is on {chain}, which has no Pool auction")
     try:
         network = access.load(home_here())
     except SetupError:
         raise SetupError(
-            f"this node is on a private chain ({chain}), whose auctioneer only its "
-            "machine knows: run the command there, with LEYDEN_HOME"
+            f"this node is on a private chain ({chain}): run the command on the "
+            "machine of that chain, with LEYDEN_HOME"
         ) from None
     if network.auctioneer is None:
         raise SetupError("this private chain has no market")

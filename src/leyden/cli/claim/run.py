@@ -41,9 +41,9 @@ _MEMORY: Final = Path("/dev/shm")  # noqa: S108  a folder in memory, on every Li
 _LOOK_EVERY_S: Final = 2.0
 _STARTS_AND_ENDS: Final = timedelta(minutes=10)
 _SAID: Final = {
-    "creating": "its ticket is being created",
-    "created": "the ticket is registered, and the platform has not noticed yet",
-    "submitted": "the auction looks for a seller; keep this running",
+    "creating": "creating the ticket",
+    "created": "the ticket is registered; waiting for the platform to see it",
+    "submitted": "waiting for a seller in the auction; keep this running",
     "filled": "a seller was found; waiting for the channel to appear",
 }
 _SERVER_ERROR: Final = 500
@@ -77,7 +77,7 @@ class Claiming(Struct, frozen=True, kw_only=True):
                 raise
             except TimeoutError:
                 raise exit_codes.TookTooLong(
-                    f"there is no channel after {self.within_s:,} s"
+                    f"no channel after {self.within_s:,} s"
                 ) from None
             finally:
                 revoked = await asyncio.to_thread(self.owner.revoked, self.kept)
@@ -106,7 +106,7 @@ class Claiming(Struct, frozen=True, kw_only=True):
                 auctioneer=self.market.auctioneer,
             )
             async with keeper_beside(wanted) as (keeper, reached):
-                self.told("starting poold beside the node")
+                self.told("starting poold")
                 await keeper.ensure()
                 async with asyncio.timeout(self.within_s):
                     await self._register(reached)
@@ -140,7 +140,7 @@ class Claiming(Struct, frozen=True, kw_only=True):
             except (ApiError, Away, SetupError) as error:
                 if isinstance(error, ApiError) and not _later(error):
                     raise
-                self.told(f"{error.message}; trying again")
+                self.told(f"{error.message}; retrying")
             await asyncio.sleep(_LOOK_EVERY_S)
 
     async def _status(self) -> OrderAnswer:
@@ -149,8 +149,8 @@ class Claiming(Struct, frozen=True, kw_only=True):
     def _refuse(self, order: OrderAnswer) -> None:
         if order.status in _OVER:
             raise exit_codes.Refusal(
-                f"the order is {order.status} now, and gets no channel: "
-                f"leyden flow status {self.order_id}",
+                f"the order is {order.status} and gets no channel: leyden flow status "
+                f"{self.order_id}",
                 status=Conflict.status,
             )
 

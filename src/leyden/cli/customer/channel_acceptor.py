@@ -28,7 +28,7 @@ _READY_WITHIN_S = 30.0
 def zero_conf(session: Session, to: Recipient, order: OrderAnswer) -> Iterator[None]:
     """Accept the order's channel while inside, from the seller alone."""
     if to.node is None or order.seller_uri is msgspec.UNSET or not order.seller_uri:
-        raise Conflict("the platform does not say who opens the channel")
+        raise Conflict("the platform does not name the node that opens the channel")
     node_id = to.node.node_id
     trusted = session.profile.authority or session.client.nodes.certificate(node_id)
     one = _Accepting(
@@ -64,7 +64,7 @@ class _Accepting:
         ready = self._ready.wait(_READY_WITHIN_S)
         if self._why is not None or not ready:
             self.stop()
-            raise self._why or NodeAway("the node does not answer")
+            raise self._why or NodeAway("the node does not respond")
 
     def stop(self) -> None:
         """End the call."""

@@ -16,19 +16,23 @@ def channel_options(command: Callable[..., None]) -> Callable[..., None]:
         password_option,
         macaroon_option,
         click.option(
-            "--announce", is_flag=True, help="With --for: announce the channel to all."
+            "--announce",
+            is_flag=True,
+            help="With --for: announce the channel to the network.",
         ),
         click.option(
             "--zero-conf",
             is_flag=True,
-            help="With --for: usable before it confirms. For a node of yours, with "
-            "--wait: this command lets the channel in.",
+            help=(
+                "With --for: usable before it confirms. For your own node, add --wait: "
+                "the command makes your node accept the channel."
+            ),
         ),
         click.option(
             "--for",
             "node",
             metavar="NODE",
-            help="The node that gets it: one of yours, or PUBLIC-KEY[@HOST:PORT].",
+            help="Node that gets the channel: one of yours, or PUBLIC-KEY[@HOST:PORT].",
         ),
         click.option(
             "--bps", type=int, help="Maximum premium, in hundredths of a percent."
@@ -37,13 +41,13 @@ def channel_options(command: Callable[..., None]) -> Callable[..., None]:
             "--tier",
             "node_tier",
             type=click.Choice(["best", "any"]),
-            help="The seller's node: well connected (best), or any.",
+            help="Seller: well-rated nodes only (best), or any.",
         ),
         click.option(
             "--lease",
             "lease_duration_blocks",
             type=int,
-            help="Blocks it stays open: 2016, 4032, ... 52416.",
+            help="Minimum lifetime in blocks: 2016, 4032, ... 52416.",
         ),
         click.option(
             "--self-balance",

@@ -36,7 +36,7 @@ def node_argument(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print a completion script for SHELL: commands, options, node names.
+    """Print a shell completion script for SHELL.
 
     \b
     eval "$(leyden completion bash)"            # in ~/.bashrc
@@ -44,6 +44,6 @@ def completion(shell: str) -> None:
     """
     kind = get_completion_class(shell)
     if kind is None:
-        raise click.UsageError(f"{shell}: this shell is not known")
+        raise click.UsageError(f"{shell}: not a supported shell")
     root = click.get_current_context().find_root().command
     print(kind(root, {}, "leyden", "_LEYDEN_COMPLETE").source())

@@ -27,7 +27,7 @@ def coupons(session: Session, *, as_json: bool) -> None:
             {"coupon": each.order_id, "amount": each.amount, "claimed": each.claimed}
             for each in found
         ),
-        empty="no coupons; the platform's operator issues them",
+        empty="no coupons; ask the platform's operator for one",
     )
 
 
@@ -45,14 +45,14 @@ def redeem(session: Session, coupon: str, *, as_json: bool) -> None:
     if as_json:
         print_json(done)
     else:
-        print(f"{done.coupon_amount:,} sat; your credit is {done.credit:,} sat now")
+        print(f"{done.coupon_amount:,} sat; your credit is now {done.credit:,} sat")
 
 
 @click.command()
 @as_json
 @with_session
 def balance(session: Session, *, as_json: bool) -> None:
-    """Print your credit, and your balance: credit less the amount owed.
+    """Print your credit and your balance, which is credit minus the amount owed.
 
     \b
     leyden flow balance
@@ -62,8 +62,13 @@ def balance(session: Session, *, as_json: bool) -> None:
 
 
 @click.command()
-@click.option("-n", "most", type=click.IntRange(1, 10_000_000), help="Only the newest.")
-@click.option("--csv", "as_csv", is_flag=True, help="Print rows for a spreadsheet.")
+@click.option(
+    "-n",
+    "most",
+    type=click.IntRange(1, 10_000_000),
+    help="Number of entries, newest first.",
+)
+@click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @as_json
 @with_session
 def ledger(session: Session, *, most: int | None, as_csv: bool, as_json: bool) -> None:
@@ -80,6 +85,6 @@ def ledger(session: Session, *, most: int | None, as_csv: bool, as_json: bool) -
     else:
         print_rows(
             map(statements.row, entries),
-            empty="no money has moved yet",
+            empty="no ledger entries yet",
             spare=("note", "order_id", "id"),
         )

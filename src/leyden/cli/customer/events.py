@@ -38,20 +38,20 @@ def _options(command: Callable[..., Any]) -> Callable[..., Any]:
             "types",
             multiple=True,
             shell_complete=_types,
-            help="Only this type, like order.paid, or order.*; may be repeated.",
+            help="Only events of this type, like order.paid or order.*; repeatable.",
         ),
         click.option(
             "--after",
             default="",
-            help="Begin after this event's id; by default with what happens now.",
+            help="Start after the event with this id. Default: new events only.",
         ),
         click.option(
-            "--all", "everything", is_flag=True, help="Begin with the oldest."
+            "--all", "everything", is_flag=True, help="Start with the oldest event."
         ),
         click.option(
             "--cursor-file",
             type=click.Path(dir_okay=False, path_type=Path),
-            help="Keep the place in FILE, and go on from it the next time.",
+            help="Store the cursor in FILE, and continue from it next time.",
         ),
     ):
         command = option(command)
@@ -65,8 +65,8 @@ def events() -> None:
 
 @events.command()
 @_options
-@click.option("--no-follow", is_flag=True, help="End once all there is was printed.")
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON object a line.")
+@click.option("--no-follow", is_flag=True, help="Exit after the last stored event.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object per line.")
 @with_session
 def tail(
     session: Session,
@@ -83,7 +83,7 @@ def tail(
     \b
     leyden events tail
     leyden events tail --type 'order.*' --type payment.received --json
-    leyden events tail --cursor-file ~/.leyden-events    # goes on where it was
+    leyden events tail --cursor-file ~/.leyden-events   # continues where it ended
     leyden events tail --all --no-follow
     """
     place = _Place(after, cursor_file, everything=everything or no_follow)
@@ -100,7 +100,7 @@ def tail(
 @click.option(
     "--secret-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The secret to sign with; by default a new one is made and printed.",
+    help="File with the signing secret. Default: create one and print it.",
 )
 @with_session
 def forward(
@@ -115,9 +115,8 @@ def forward(
 ) -> None:
     """Send each event to URL as a webhook, signed, until Ctrl-C.
 
-    For developing: URL may be on this machine, and needs no public name. Each event is
-    sent once; what the endpoint answered is printed. Signatures are those of Standard
-    Webhooks.
+    For development: URL can be on this machine, without a public name. Sends each event
+    once, and prints the response. Signatures follow Standard Webhooks.
 
     \b
     leyden events forward http://localhost:3000/hook
@@ -171,7 +170,7 @@ def _pages(
         except ApiError as error:
             if error.status not in _PASSES or not follow:
                 raise _explained(error) from None
-            click.echo(f"{error.message}; trying again", err=True)
+            click.echo(f"{error.message}; retrying", err=True)
             time.sleep(error.retry_after_s or pause_s)
             pause_s = min(2 * pause_s, _LONGEST_PAUSE_S)
             continue
@@ -184,8 +183,8 @@ def _pages(
 def _explained(error: ApiError) -> Exception:
     if error.status == 410:  # noqa: PLR2004  Gone
         return Refusal(
-            "the events after that place are kept no more; begin with --all, and "
-            "without --after or the cursor file",
+            "--after: the events after this id were deleted; use --all, without "
+            "--after and the cursor file",
             status=410,
         )
     return error

@@ -28,7 +28,7 @@ _within = click.option(
     type=click.IntRange(1, 86_400),
     default=3_600,
     show_default=True,
-    help="Seconds to wait at most; then the exit code is 7.",
+    help="Maximum seconds to wait; then exit 7.",
 )
 
 
@@ -36,9 +36,9 @@ _within = click.option(
 def flow() -> None:
     """Buy inbound channels, and manage orders and credit.
 
-    An order gets a price, is paid over Lightning or on-chain, and then gets
-    a ticket. The channel goes to the node whose poold registers the ticket,
-    or, without a ticket, to the node that the order names with --for.
+    Order a channel, pay over Lightning or on-chain, and get a ticket: the channel goes
+    to the node whose poold registers the ticket. An order with --for NODE needs no
+    ticket: the channel goes to that node.
     """
 
 
@@ -51,7 +51,7 @@ for each in (credit.coupons, credit.redeem, credit.balance, credit.ledger):
 @as_json
 @with_session
 def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> None:
-    """Price a channel of CAPACITY satoshis; the quote lasts ten minutes.
+    """Quote a channel of CAPACITY satoshis; the price is valid for ten minutes.
 
     \b
     leyden flow quote 2000000 --lease 4032
@@ -67,10 +67,10 @@ def quote(session: Session, capacity: int, *, as_json: bool, **options: Any) -> 
 @flow.command()
 @channel_options
 @click.option(
-    "--wait", is_flag=True, help="Wait until it is paid and its ticket is ready."
+    "--wait", is_flag=True, help="Wait until the order is paid and its ticket is ready."
 )
 @_within
-@click.option("--qr", is_flag=True, help="Show the invoice as a picture to scan.")
+@click.option("--qr", is_flag=True, help="Show the invoice as a QR code.")
 @click.option(
     "--idempotency-key", help="Idempotency key: the same key creates one order only."
 )
@@ -89,9 +89,9 @@ def order(
 ) -> None:
     """Order a channel of CAPACITY satoshis, and print how to pay for it.
 
-    Credit is used first. With --wait the payment details go to standard
-    error, and the command ends once the ticket is available, or with --for once
-    the channel is published.
+    Credit is used first. With --wait, the command prints the payment details to
+    standard error and waits until the ticket is ready, or with --for until the channel
+    is published.
 
     \b
     leyden flow order 2000000 --wait
@@ -100,7 +100,7 @@ def order(
     wish, to = wish_of(session, capacity, options)
     mine = to if "zero_conf" in wish and to is not None and to.node else None
     if mine and not wait:
-        raise click.UsageError("--zero-conf for a node of yours needs --wait")
+        raise click.UsageError("--zero-conf: needs --wait for your own node")
     made = session.client.flow.create(capacity, key=idempotency_key, **wish)
     with contextlib.ExitStack() as stack:
         if mine:
@@ -140,7 +140,7 @@ def orders(session: Session, *, most: int, as_json: bool) -> None:
             }
             for each in found
         ),
-        empty="no orders yet; price a channel: leyden flow quote 2000000",
+        empty="no orders yet; get a price: leyden flow quote 2000000",
         spare=("due", "created"),
     )
 
@@ -153,7 +153,7 @@ def orders(session: Session, *, most: int, as_json: bool) -> None:
     type=click.Choice([*NEXT]),
     multiple=True,
     metavar="STATUS",
-    help="Wait for this status; repeatable.",
+    help="Status to wait for; repeatable.",
 )
 @_within
 @as_json
@@ -168,7 +168,7 @@ def status(
 ) -> None:
     """Print an order's current status and the next step.
 
-    With --wait the exit code is 5 if the order ends in another status.
+    With --wait, exit 5 if the order ends in another status.
 
     \b
     leyden flow status ORDER --wait filled
@@ -185,7 +185,7 @@ def status(
 @as_json
 @with_session
 def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None:
-    """Cancel an order; what was paid and the credit used become credit.
+    """Cancel an order; what you paid becomes credit.
 
     \b
     leyden flow cancel ORDER
@@ -196,7 +196,8 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
         back = found.credit_used + (found.total_fee if found.paid else 0)
         back = min(back, found.total_fee)
         click.confirm(
-            f"Cancel this order, which is {found.status}? {back:,} sat become credit.",
+            f"Cancel this order (status: {found.status})? You get {back:,} sat as "
+            "credit.",
             abort=True,
             err=True,
         )
@@ -204,7 +205,7 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
     if as_json:
         print_json(given_up)
     else:
-        print(f"{given_up.status}; {given_up.credit_refund:,} sat became credit")
+        print(f"{given_up.status}; you got {given_up.credit_refund:,} sat as credit")
 
 
 def _rest(quote: QuoteAnswer) -> str:

@@ -17,10 +17,10 @@ from leyden.errors import SetupError
 @as_json
 @with_session
 def settings(session: Session, node: str, *, as_json: bool, **options: Any) -> None:
-    """Print a node's settings, or change those that are named.
+    """Print a node's settings, or change some of them.
 
-    A change restarts lnd, and so locks its wallet, unless it is to --rest,
-    --grpc or --webhook alone.
+    A change restarts lnd, and you must unlock the wallet afterwards. Changes to --rest,
+    --grpc and --webhook alone need no restart.
 
     \b
     leyden nodes settings pier
@@ -38,7 +38,10 @@ def settings(session: Session, node: str, *, as_json: bool, **options: Any) -> N
         return
     print_fields(node_settings.shown(found.settings))
     if node_settings.restart(changes) and found.status not in {"stopped", "failed"}:
-        print("lnd is restarted with these; see `leyden nodes show`, then unlock it")
+        print(
+            "lnd restarts with the new settings; see `leyden nodes show`, then unlock "
+            "the wallet"
+        )
 
 
 @click.command()
@@ -71,9 +74,9 @@ def whitelist(
     leyden nodes whitelist pier --add 203.0.113.7 2001:db8::/32
     """
     if (add, remove, nobody).count(True) > 1 or (nobody and addresses):
-        raise SetupError("--add, --remove, --nobody: use only one of them")
+        raise SetupError("--add, --remove, --nobody: use only one of these options")
     if (add or remove) and not addresses:
-        raise SetupError("ADDRESSES: name those to add or remove")
+        raise SetupError("ADDRESSES: list the IP addresses to add or remove")
     node_id = session.node(node).node_id
     before = session.client.nodes.get(node_id).settings.whitelist
     after = list(addresses)
@@ -83,7 +86,8 @@ def whitelist(
         after = [each for each in before if each not in addresses]
         if len(after) != len(before) - len(set(addresses)):
             raise SetupError(
-                "ADDRESSES: not all of them are on the list; print it without --remove"
+                "ADDRESSES: some are not on the list; `leyden nodes whitelist NODE` "
+                "prints it"
             )
     if addresses or nobody:
         before = session.client.nodes.replace_whitelist(node_id, after)

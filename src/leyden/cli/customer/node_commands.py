@@ -31,7 +31,7 @@ _NOT_FOUND: Final = 404
 def start(
     session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
-    """Start a node that is stopped or failed; its wallet is locked then.
+    """Start a stopped or failed node; you must unlock its wallet afterwards.
 
     \b
     leyden nodes start pier --wait
@@ -49,7 +49,7 @@ def start(
 def stop(
     session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
-    """Stop a node gracefully, and do not start it again.
+    """Stop a node gracefully, until you start it again.
 
     \b
     leyden nodes stop pier --wait
@@ -69,7 +69,7 @@ def stop(
 def restart(
     session: Session, node: str, *, wait: bool, within_s: int, as_json: bool
 ) -> None:
-    """Stop a node and start it again; its wallet is locked then.
+    """Restart a node; you must unlock its wallet afterwards.
 
     \b
     leyden nodes restart pier --wait
@@ -80,7 +80,10 @@ def restart(
 
 @click.command()
 @node_argument
-@click.option("--version", help="One of `leyden nodes versions`, else the newest.")
+@click.option(
+    "--version",
+    help="lnd version, from `leyden nodes versions`. Default: the newest.",
+)
 @wait_option
 @within_option
 @as_json
@@ -96,7 +99,7 @@ def update(
 ) -> None:
     """Update a node to a newer lnd; you can't undo this.
 
-    The wallet is locked afterwards.
+    You must unlock the wallet afterwards.
 
     \b
     leyden nodes update pier --wait
@@ -135,7 +138,7 @@ def delete(session: Session, node: str, *, yes: bool, as_json: bool) -> None:
 @as_json
 @with_session
 def deleted(session: Session, *, as_json: bool) -> None:
-    """List deleted nodes that can be restored, the last deleted first.
+    """List deleted nodes that can be restored, latest first.
 
     \b
     leyden nodes deleted
@@ -144,18 +147,18 @@ def deleted(session: Session, *, as_json: bool) -> None:
         "nodes",
         map(msgspec.structs.asdict, session.client.nodes.deleted()),
         as_json=as_json,
-        empty="no deleted nodes whose data is kept",
+        empty="no deleted nodes that can be restored",
         spare=("created", "network", "lnd_version"),
     )
 
 
 @click.command()
 @click.argument("node")
-@click.option("--name", help="A new name, if its own is taken.")
+@click.option("--name", help="New name, if the old one is taken.")
 @as_json
 @with_session
 def restore(session: Session, node: str, *, name: str | None, as_json: bool) -> None:
-    """Restore a deleted node NODE, by its name or id; it comes back stopped.
+    """Restore the deleted node NODE; it comes back stopped.
 
     \b
     leyden nodes restore pier
@@ -168,7 +171,7 @@ def restore(session: Session, node: str, *, name: str | None, as_json: bool) -> 
     )
     if (node_id := next(ids, None)) is None:
         raise exit_codes.Refusal(
-            f"there is no deleted node {node!r}; see `leyden nodes deleted`",
+            f"no deleted node {node!r}; see `leyden nodes deleted`",
             status=_NOT_FOUND,
         )
     restored = session.client.nodes.restore(node_id, name)

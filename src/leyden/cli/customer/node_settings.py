@@ -71,12 +71,12 @@ def whitelist(addresses: tuple[str, ...], *, nobody: bool, is_here: bool) -> lis
     The whitelist is required, except for a platform on this machine.
     """
     if addresses and nobody:
-        raise SetupError("--whitelist, --nobody: use only one of them")
+        raise SetupError("--whitelist, --nobody: use only one of these options")
     if addresses or nobody:
         return list(addresses)
     if is_here:
         return ["127.0.0.1"]
     raise SetupError(
-        "--whitelist: name the IP addresses that may reach it (this machine's, as the "
-        "internet sees it), or --nobody for now"
+        "--whitelist: list the IP addresses that can reach the node, such as this "
+        "machine's public address, or use --nobody for now"
     )

@@ -27,9 +27,9 @@ from leyden.schemas.node_access import ConnectAnswer
     type=click.IntRange(1, 1_000),
     default=100,
     show_default=True,
-    help="How many lines.",
+    help="Lines to print.",
 )
-@click.option("-f", "--follow", is_flag=True, help="Follow the log as it grows.")
+@click.option("-f", "--follow", is_flag=True, help="Keep printing new lines.")
 @as_json
 @with_session
 def logs(
@@ -92,7 +92,7 @@ def connect(session: Session, node: str, *, as_json: bool) -> None:
     name = shlex.quote(node)
     host, port = way.hosts_line.split()[0], way.rest_url.rpartition(":")[2]
     print(f"""
-first save the certificate and a macaroon:
+First save the certificate and a macaroon:
   leyden nodes cert {name} --out node.pem
   leyden wallet bake {name} mine --preset read-only --out mine.macaroon
 then:

@@ -12,7 +12,7 @@ from leyden.schemas.nodes import NodeAnswer, NodeItem
 
 UP: Final = ("waiting_init", "waiting_unlock", "running")
 wait_option = click.option(
-    "--wait", is_flag=True, help="Wait until it is done, with progress."
+    "--wait", is_flag=True, help="Wait until it is done, and print progress."
 )
 within_option = click.option(
     "--within",
@@ -20,7 +20,7 @@ within_option = click.option(
     type=click.IntRange(1, 86_400),
     default=300,
     show_default=True,
-    help="Seconds to wait at most; then the exit code is 7.",
+    help="Maximum seconds to wait; then exit 7.",
 )
 
 

@@ -28,10 +28,10 @@ from leyden.cli.output import as_json, plain, print_fields, print_json, print_ro
 
 @click.group(cls=Group)
 def nodes() -> None:
-    """Create Lightning nodes, view them, and control them.
+    """Create, view and control Lightning nodes.
 
-    NODE is a node's name or its id. What takes the wallet's password or a
-    macaroon is in `leyden wallet`: it calls the node, not the platform.
+    NODE is a node's name or id. Commands that need the wallet password or a macaroon
+    are in `leyden wallet`: they call the node, not the platform.
     """
 
 
@@ -74,7 +74,7 @@ def list_(session: Session, *, as_json: bool) -> None:
         spare=("endpoint", "network"),
     )
     if any(each.update_available for each in found):
-        print("* there is a newer lnd: leyden nodes update NODE")
+        print("* update available: leyden nodes update NODE")
 
 
 @nodes.command()
@@ -84,23 +84,28 @@ def list_(session: Session, *, as_json: bool) -> None:
     type=click.Choice(["testnet", "mainnet"]),
     default="testnet",
     show_default=True,
-    help="The Bitcoin network; on a private chain, testnet is that chain.",
+    help="The Bitcoin network. On a private chain, use testnet.",
 )
 @click.option(
     "--type",
     "type_",
     type=click.Choice(["standard", "professional"]),
     default="standard",
-    help="How much memory and processor it gets.",
+    help="Size: memory, processor and disk.",
 )
-@click.option("--version", help="One of `leyden nodes versions`, else the default.")
+@click.option(
+    "--version",
+    help=(
+        "lnd version, from `leyden nodes versions`. Default: the platform's default."
+    ),
+)
 @click.option(
     "--whitelist",
     multiple=True,
     metavar="ADDRESS",
-    help="An IP address or CIDR block that may reach it; repeatable.",
+    help="Allowed IP address or CIDR block; repeatable.",
 )
-@click.option("--nobody", is_flag=True, help="Let nobody reach the node for now.")
+@click.option("--nobody", is_flag=True, help="Allow no IP address for now.")
 @click.option(
     "--idempotency-key", help="Idempotency key: the same key creates one node only."
 )

@@ -18,26 +18,37 @@ UNPAID = "waiting_payment"
 _WAY = (UNPAID, "creating", "created", "submitted", "filled")
 _ENDED = ("expired", "failed", "cancelled", "filled")
 NEXT = {
-    "waiting_payment": "pay the invoice, or the address; then "
-    "leyden flow status {id} --wait created",
-    "creating": "the order is paid, and its ticket is being created",
-    "created": "give its channel to a node of yours: leyden claim {id}; or register "
-    "the ticket with your own poold: pool sidecar register {ticket}",
-    "submitted": "the auction looks for a seller, which takes minutes to hours",
-    "filled": "a seller was found; the channel is being opened",
-    "expired": "the order was not paid in time; a late payment becomes credit",
-    "failed": "no ticket could be created; to turn what was paid into credit: "
-    "leyden flow cancel {id}",
+    "waiting_payment": (
+        "pay the invoice or the address, then: leyden flow status {id} --wait created"
+    ),
+    "creating": "the order is paid; we are creating the ticket",
+    "created": (
+        "open the channel to your hosted node: leyden claim {id}; or register the "
+        "ticket with your own poold: pool sidecar register {ticket}"
+    ),
+    "submitted": "waiting for a seller in the auction, which takes minutes to hours",
+    "filled": "the auction found a seller; the channel is opening",
+    "expired": "the order expired unpaid; a late payment becomes credit",
+    "failed": (
+        "we could not create a ticket; to get credit for your payment: leyden flow "
+        "cancel {id}"
+    ),
     "cancelled": "the order was cancelled; see `leyden flow balance`",
 }
 _NEXT_DIRECT = {
-    "creating": "the order is paid, and its channel is being opened",
-    "created": "your node is not connected: lncli connect {uri}",
-    "submitted": "the seller was asked for the channel; the outcome is not known yet",
-    "filled": "the channel is published; it is usable after some confirmations; before "
-    "its lease ends, renew it: leyden flow order {capacity} --for {node}",
-    "failed": "no channel came of it; a held payment over Lightning went back, and "
-    "everything else that was paid is credit",
+    "creating": "the order is paid; the channel is opening",
+    "created": "your node is not connected to the seller: lncli connect {uri}",
+    "submitted": (
+        "we asked the seller to open the channel, and don't know the result yet"
+    ),
+    "filled": (
+        "the channel is published, and usable after some confirmations; to renew it "
+        "before its lease ends: leyden flow order {capacity} --for {node}"
+    ),
+    "failed": (
+        "the channel could not be opened; a held Lightning payment was returned, and "
+        "everything else you paid is credit"
+    ),
 }
 # What invoices of a private chain begin with, and who plays the customer there.
 _PRIVATE = "lnsb"
@@ -79,7 +90,7 @@ def wait_for(
     tell(found, as_json=as_json)
     if found.status not in further:
         raise exit_codes.Refusal(
-            f"the order is {found.status}: it will not become {', '.join(wanted)}",
+            f"the order is {found.status} and can't become {', '.join(wanted)}",
             status=409,
         )
 

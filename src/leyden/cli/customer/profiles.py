@@ -69,7 +69,7 @@ def find(name: str) -> Profile:
     if name not in kept:
         known = ", ".join(sorted(kept))
         how = f"there are: {known}" if kept else "see `leyden profile add --help`"
-        raise SetupError(f"there is no profile {name!r}; {how}")
+        raise SetupError(f"no profile {name!r}; {how}")
     return kept[name]
 
 
@@ -83,27 +83,34 @@ def _save(kept: Profiles) -> None:
 def profile() -> None:
     """Manage profiles: platforms' URLs and your API keys.
 
-    A command uses the profile named by --profile or LEYDEN_PROFILE, else
-    LEYDEN_URL and LEYDEN_KEY, else the one set by `leyden profile use`,
-    else the private chain that `leyden up` started.
+    A command uses the first of these that is set: the profile in --profile or
+    LEYDEN_PROFILE; LEYDEN_URL and LEYDEN_KEY; the profile set by `leyden profile use`;
+    the private chain that `leyden up` started.
     """
 
 
 @profile.command()
 @click.argument("name")
-@click.option("--url", required=True, help="As in https://api.example.org.")
+@click.option(
+    "--url", required=True, help=("URL of the API, like https://api.example.org.")
+)
 @click.option(
     "--key-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file that holds the API key; without it, LEYDEN_KEY, or you are asked.",
+    help="File with the API key. Default: LEYDEN_KEY, or a prompt.",
 )
 @click.option(
     "--ca-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="The platform's authority, as PEM: nodes must show its certificates.",
+    help=(
+        "The platform's root certificate, as PEM: nodes must present certificates that "
+        "it signed."
+    ),
 )
-@click.option("--connect", default="", help="HOST:PORT of the API, if not as in --url.")
-@click.option("--gateway", default="", help="HOST:PORT at which nodes are reached.")
+@click.option(
+    "--connect", default="", help=("HOST:PORT of the API, if it differs from --url.")
+)
+@click.option("--gateway", default="", help="HOST:PORT of the gateway to nodes.")
 def add(
     name: str,
     url: str,
@@ -112,7 +119,7 @@ def add(
     connect: str,
     gateway: str,
 ) -> None:
-    """Add or change the profile NAME; its key is tested before it is stored.
+    """Add or change the profile NAME, after testing its key.
 
     \b
     leyden profile add work --url https://api.example.org --key-file key
@@ -127,7 +134,7 @@ def add(
             told = client.key()
     except ApiError as error:
         refused = error.status == _UNAUTHORIZED
-        said = f"{url} refused this key" if refused else error.message
+        said = f"{url} rejected this key" if refused else error.message
         raise exit_codes.Refusal(f"{name}: {said}", status=error.status) from None
     except (ValueError, OSError) as error:
         raise SetupError(f"{name}: {error}") from None
@@ -156,7 +163,7 @@ def use(name: str) -> None:
     """
     find(name)
     _save(Profiles(current=name, profiles=load().profiles))
-    print(f"{name} is the default profile now")
+    print(f"{name} is now the default profile")
 
 
 @profile.command("list")
@@ -180,7 +187,7 @@ def list_(*, as_json: bool) -> None:
     if as_json:
         print_json({"profiles": rows})
     else:
-        print_rows(rows, empty="none yet; see: leyden profile add --help")
+        print_rows(rows, empty="no profiles yet; see: leyden profile add --help")
 
 
 @profile.command()
@@ -196,4 +203,4 @@ def remove(name: str) -> None:
     left = {each: one for each, one in kept.profiles.items() if each != name}
     current = kept.current if kept.current in left else ""
     _save(Profiles(current=current, profiles=left))
-    print(f"{name} is removed; its key is valid until you revoke it")
+    print(f"{name} is removed; its key stays valid until you revoke it")

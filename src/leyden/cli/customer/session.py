@@ -28,13 +28,13 @@ _HOW = (
 
 # What is asked for by an id or a name, by the ending of the command that asks.
 _WHERE = {
-    "flow status": "there is no such order; see `leyden flow orders`",
-    "flow cancel": "there is no such order; see `leyden flow orders`",
-    "leyden claim": "there is no such order; see `leyden flow orders`",
-    "flow redeem": "there is no such coupon, or it was redeemed already; "
-    "check the number",
-    "webhook redeliver": "there is no such delivery; "
-    "see `leyden nodes webhook deliveries NODE`",
+    "flow status": "order not found; see `leyden flow orders`",
+    "flow cancel": "order not found; see `leyden flow orders`",
+    "leyden claim": "order not found; see `leyden flow orders`",
+    "flow redeem": "coupon not found, or already redeemed; check the coupon id",
+    "webhook redeliver": (
+        "delivery not found; see `leyden nodes webhook deliveries NODE`"
+    ),
     "wallet seed": "no seed is stored for this node; create its wallet with "
     "`leyden wallet init NODE`",
     "wallet macaroon": "no macaroon of this name is stored for this node; "
@@ -58,7 +58,7 @@ profile_option = click.option(
     envvar="LEYDEN_PROFILE",
     default="",
     shell_complete=_profile_names,
-    help="The platform to use; see `leyden profile`.",
+    help="Profile to use; see `leyden profile`.",
 )
 
 
@@ -92,9 +92,7 @@ class Session(Struct, frozen=True, kw_only=True):
         near = difflib.get_close_matches(name_or_id, names, n=3, cutoff=0.5)
         meant = f"did you mean {' or '.join(map(repr, near))}?"
         how = meant if near else "see `leyden nodes list`"
-        raise exit_codes.Refusal(
-            f"there is no node {name_or_id!r}; {how}", status=_NOT_FOUND
-        )
+        raise exit_codes.Refusal(f"no node {name_or_id!r}; {how}", status=_NOT_FOUND)
 
 
 def chosen(name: str) -> Profile:
@@ -116,7 +114,7 @@ def chosen(name: str) -> Profile:
         return profiles.find(kept.current)
     if (here := _from_home()) is not None:
         return here
-    raise exit_codes.Refusal(f"no platform is set: {_HOW}", status=401)
+    raise exit_codes.Refusal(f"no platform configured: {_HOW}", status=401)
 
 
 @contextmanager
@@ -125,7 +123,8 @@ def opened(name: str) -> Iterator[Session]:
     profile = chosen(name)
     if not (profile.key.isascii() and profile.key.isprintable()):
         raise exit_codes.Refusal(
-            "LEYDEN_KEY: not a valid API key (it has characters that keys never have)",
+            "LEYDEN_KEY: not a valid API key (it has characters that API keys don't "
+            "have)",
             status=401,
         )
     try:
@@ -179,8 +178,8 @@ def _with_next_step(error: ApiError, profile: Profile) -> str:
             )
         case 401:
             return (
-                f"{profile.url} refused this key: it may be revoked or expired; "
-                "create another, and see `leyden profile add --help`"
+                f"{profile.url} rejected this key: it may be revoked or expired; "
+                "create a new key, and see `leyden profile add --help`"
             )
         case 403:
             return f"{error.message.rstrip('.')}; create a key with that scope"

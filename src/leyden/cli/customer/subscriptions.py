@@ -17,7 +17,7 @@ _type = click.option(
     "--type",
     "types",
     multiple=True,
-    help="A type of event, like order.paid, or order.*; may be repeated.",
+    help="Type of event, like order.paid or order.*; repeatable.",
 )
 
 
@@ -47,7 +47,7 @@ def list_(session: Session, *, as_json: bool) -> None:
 @subscriptions.command()
 @click.argument("url")
 @_type
-@click.option("--description", default="", help="What it is for.")
+@click.option("--description", default="", help="What the endpoint is for.")
 @format_option
 @as_json
 @with_session
@@ -60,9 +60,10 @@ def create(
     *,
     as_json: bool,
 ) -> None:
-    """Send events to URL from now on; print the secret that signs them.
+    """Send new events to URL, and print the signing secret.
 
-    The secret is not shown again. A chat gets sentences, and needs no secret.
+    The secret is shown only once. Chat formats (slack, discord, telegram, ntfy) send
+    readable sentences, without a secret.
 
     \b
     leyden subscriptions create https://example.org/events --type 'order.*'
@@ -91,8 +92,12 @@ def show(session: Session, subscription_id: str, *, as_json: bool) -> None:
 @_subscription
 @click.option("--url", help="The URL to send events to.")
 @_type
-@click.option("--description", help="What it is for.")
-@click.option("--pause/--resume", default=None, help="Send nothing, or go on.")
+@click.option("--description", help="What the endpoint is for.")
+@click.option(
+    "--pause/--resume",
+    default=None,
+    help="Stop sending events, or continue after the last one sent.",
+)
 @as_json
 @with_session
 def change(
@@ -105,7 +110,7 @@ def change(
     pause: bool | None,
     as_json: bool,
 ) -> None:
-    """Change a subscription, pause it, or resume it where it was.
+    """Change a subscription, pause it, or resume it.
 
     \b
     leyden subscriptions change ID --type 'order.*' --type node.failed
@@ -126,7 +131,7 @@ def change(
 @_subscription
 @with_session
 def delete(session: Session, subscription_id: str) -> None:
-    """Delete a subscription, with the record of what it was sent.
+    """Delete a subscription and its delivery history.
 
     \b
     leyden subscriptions delete ID
@@ -137,7 +142,7 @@ def delete(session: Session, subscription_id: str) -> None:
 
 @subscriptions.command()
 @_subscription
-@click.option("--type", "type_", default="", help="The type of the test event.")
+@click.option("--type", "type_", default="", help="Type of the test event.")
 @as_json
 @with_session
 def test(session: Session, subscription_id: str, type_: str, *, as_json: bool) -> None:
@@ -159,7 +164,7 @@ def test(session: Session, subscription_id: str, type_: str, *, as_json: bool) -
 def deliveries(
     session: Session, subscription_id: str, *, most: int, as_json: bool
 ) -> None:
-    """List what a subscription was sent, newest first.
+    """List a subscription's deliveries, newest first.
 
     \b
     leyden subscriptions deliveries ID -n 50
@@ -179,7 +184,7 @@ def deliveries(
 def redeliver(
     session: Session, subscription_id: str, delivery_id: str, *, as_json: bool
 ) -> None:
-    """Send an event again now, under the same id.
+    """Redeliver an event now, with the same id.
 
     \b
     leyden subscriptions redeliver ID DELIVERY_ID
@@ -190,13 +195,17 @@ def redeliver(
 
 @subscriptions.command()
 @_subscription
-@click.option("--after", default="", help="An event's id; by default from the oldest.")
+@click.option(
+    "--after",
+    default="",
+    help="Id of the event to start after. Default: resend all stored events.",
+)
 @as_json
 @with_session
 def resend(
     session: Session, subscription_id: str, after: str, *, as_json: bool
 ) -> None:
-    """Send everything since an event again, in order and under the same ids.
+    """Resend all events after an event, in order and with the same ids.
 
     \b
     leyden subscriptions resend ID --after EVENT_ID
@@ -210,7 +219,7 @@ def resend(
 @as_json
 @with_session
 def rotate(session: Session, subscription_id: str, *, as_json: bool) -> None:
-    """Create a new secret; the old one also signs for a day.
+    """Create a new secret; the old one also signs for one more day.
 
     \b
     leyden subscriptions rotate ID

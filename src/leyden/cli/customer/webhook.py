@@ -25,8 +25,7 @@ def webhook() -> None:
 def set(session: Session, node: str, url: str, *, as_json: bool) -> None:  # noqa: A001
     """Send the node's status events to URL; "" disables the webhook.
 
-    Prints the secret that the endpoint at URL has to verify. lnd is not
-    restarted.
+    Prints the secret, which your endpoint must verify. lnd does not restart.
 
     \b
     leyden nodes webhook set pier https://example.org/leyden
@@ -68,7 +67,7 @@ def show(session: Session, node: str, *, as_json: bool) -> None:
 @click.option(
     "--status",
     type=click.Choice(["waiting_unlock", "waiting_init", "stopped"]),
-    help="Status to send; by default the node's own, or stopped.",
+    help="Status to send. Default: the node's status, or stopped.",
 )
 @as_json
 @with_session
@@ -128,7 +127,7 @@ def redeliver(session: Session, node: str, delivery_id: str, *, as_json: bool) -
 @as_json
 @with_session
 def rotate(session: Session, node: str, *, as_json: bool) -> None:
-    """Create a new secret; the old one also signs for a day.
+    """Create a new secret; the old one also signs for one more day.
 
     \b
     leyden nodes webhook rotate pier

@@ -28,14 +28,14 @@ Result = TypeVar("Result")
 
 @click.group(cls=Group)
 def alarms() -> None:
-    """List what was raised and cleared, and send it to webhook endpoints."""
+    """List alarms, and send them to webhook endpoints."""
 
 
 @alarms.command(name="list")
 @most_option(50, 1_000)
 @as_json
 def list_(most: int, *, as_json: bool) -> None:
-    """List alarms as they were raised and cleared, newest first.
+    """List when alarms were raised and cleared, newest first.
 
     \b
     leyden alarms list
@@ -79,9 +79,9 @@ def endpoints(*, as_json: bool) -> None:
     "--type",
     "types",
     multiple=True,
-    help="A kind of alarm, like disk.low, or pool.*; may be repeated.",
+    help="Type of alarm, like disk.low or pool.*; repeatable.",
 )
-@click.option("--description", default="", help="What it is for.")
+@click.option("--description", default="", help="What the endpoint is for.")
 @format_option
 @as_json
 def send_to(
@@ -92,9 +92,10 @@ def send_to(
     *,
     as_json: bool,
 ) -> None:
-    """Send alarms to URL from now on; print the secret that signs them.
+    """Send new alarms to URL, and print the signing secret.
 
-    The secret is not shown again. A chat gets sentences, and needs no secret.
+    The secret is shown only once. Chat formats (slack, discord, telegram, ntfy) send
+    readable sentences, without a secret.
 
     \b
     leyden alarms send-to https://example.org/alarms --type 'pool.*'
@@ -120,7 +121,7 @@ def send_to(
 @alarms.command(name="stop-sending")
 @click.argument("endpoint_id", metavar="ID")
 def stop_sending(endpoint_id: str) -> None:
-    """Delete an endpoint, with the record of what it was sent.
+    """Delete an endpoint and its delivery history.
 
     \b
     leyden alarms stop-sending ID
@@ -132,7 +133,7 @@ def stop_sending(endpoint_id: str) -> None:
         )
 
     _with_dispatcher(delete)
-    click.echo(f"{endpoint_id} gets no more alarms")
+    click.echo(f"{endpoint_id} deleted; it gets no more alarms")
 
 
 def _with_dispatcher(step: Callable[[Dispatcher], Awaitable[Result]]) -> Result:

@@ -18,13 +18,13 @@ from leyden.devnet import wiring
 
 @click.group(cls=Group)
 def authority() -> None:
-    """Show the authority that vouches for nodes, or replace it."""
+    """Show or replace the certificate authority of the nodes."""
 
 
 @authority.command()
 @as_json
 def show(*, as_json: bool) -> None:
-    """Show the names the authority may vouch for, its fingerprint, and when it ends.
+    """Show the authority's permitted names, its fingerprint and its expiry.
 
     \b
     leyden authority show
@@ -36,10 +36,11 @@ def show(*, as_json: bool) -> None:
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @as_json
 def rotate(*, yes: bool, as_json: bool) -> None:
-    """Replace the authority by a new one, for the names in the present settings.
+    """Replace the authority with a new one for the names in the current settings.
 
-    Stop the platform first; its nodes go on. Each takes the new certificate at its next
-    start. Until all have, the certificate of every node names the old root as well.
+    Stop the platform first; nodes keep running. Each node gets a new certificate at its
+    next start. Until all nodes have one, the certificates from `leyden nodes cert`
+    include the old root too.
 
     \b
     leyden authority rotate
@@ -49,8 +50,8 @@ def rotate(*, yes: bool, as_json: bool) -> None:
     with only_one(given) if alone else nullcontext():
         if not yes:
             click.confirm(
-                "Clients that saved the root alone need the new one before their node "
-                "starts again (GET .../cert). Replace the authority?",
+                "Clients that trust the old root need the new one before their node's "
+                "next start (GET .../cert). Replace the authority?",
                 abort=True,
                 err=True,
             )

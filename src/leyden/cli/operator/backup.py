@@ -31,13 +31,13 @@ _KEY = click.option(
     "--key",
     "key_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The recovery key, brought from elsewhere: opens the keys in the backup too.",
+    help="The recovery key: also decrypts the keys in the backup.",
 )
 
 
 @click.group(cls=Group)
 def backup() -> None:
-    """Back up the installation, prove the backups, and restore one."""
+    """Back up the installation, verify backups, and restore one."""
 
 
 @backup.command()
@@ -45,12 +45,12 @@ def backup() -> None:
     "--recovery-key",
     type=click.Path(dir_okay=False, path_type=Path),
     required=True,
-    help="The file to write the recovery key to; move it to another place.",
+    help="File to write the recovery key to; move it to another place.",
 )
 @click.option(
     "--recipient",
     multiple=True,
-    help="An age recipient of yours instead of a new identity; may be repeated.",
+    help="Your own age recipient, instead of a new key; repeatable.",
 )
 @as_json
 def init(recovery_key: Path, recipient: tuple[str, ...], *, as_json: bool) -> None:
@@ -71,8 +71,8 @@ def init(recovery_key: Path, recipient: tuple[str, ...], *, as_json: bool) -> No
     )
     print_one({"store": made.store, "recovery_key": str(recovery_key)}, as_json=as_json)
     print(
-        f"leyden: move {recovery_key} away from this machine and from the store now: "
-        "without it no backup opens, and with it all of them do",
+        f"leyden: now move {recovery_key} to another place, away from this machine "
+        "and the store: it opens all backups, and without it you can restore none",
         file=sys.stderr,
     )
 
@@ -82,7 +82,7 @@ def init(recovery_key: Path, recipient: tuple[str, ...], *, as_json: bool) -> No
 def run(*, as_json: bool) -> None:
     """Make a backup: database, sealing keys, authority and settings.
 
-    The platform may run meanwhile. A running platform does the same every
+    The platform can keep running. A running platform makes a backup every
     backup_every_s seconds.
 
     \b
@@ -95,9 +95,9 @@ def run(*, as_json: bool) -> None:
 
 @backup.command(hidden=True)
 def follow() -> None:
-    """Send what changes in the database to the store, until standard input ends.
+    """Send changes of the database to the store, until standard input ends.
 
-    The running platform keeps one of these.
+    The running platform starts this command itself.
 
     \b
     leyden backup follow < /dev/zero
@@ -136,7 +136,7 @@ def list_(*, as_json: bool) -> None:
         "backups",
         on_platform(found),
         as_json=as_json,
-        empty="none yet; see: leyden backup run --help",
+        empty="no backups yet; see: leyden backup run --help",
     )
 
 
@@ -146,7 +146,7 @@ def list_(*, as_json: bool) -> None:
 def check(key_file: Path | None, *, as_json: bool) -> None:
     """Read and verify every byte in the store, and the newest backup.
 
-    Exit 1 if anything is damaged or missing; it is named.
+    Names what is damaged or missing, and exits 1.
 
     \b
     leyden backup check
@@ -161,12 +161,12 @@ def check(key_file: Path | None, *, as_json: bool) -> None:
 @_KEY
 @as_json
 def drill(key_file: Path | None, *, as_json: bool) -> None:
-    """Restore the newest backup into an empty place, and prove it there.
+    """Restore the newest backup into an empty folder, and verify it.
 
-    Nothing is started there and nobody is called. Every sealed value is
-    opened, every rule of the ledger verified, and the ledger compared with
-    the running one. Exit 1 if something is wrong. Once a quarter, drill
-    with the recovery key, brought from where it lies.
+    The drill starts no node and makes no network calls. It decrypts every stored
+    secret, verifies every rule of the ledger, and compares the ledger with the running
+    one. Exit 1 if something is wrong. Once a quarter, run a drill with the recovery key
+    from its storage place.
 
     \b
     leyden backup drill
@@ -174,7 +174,7 @@ def drill(key_file: Path | None, *, as_json: bool) -> None:
     """
     key, programs = _key(key_file), _programs()
     found = on_platform(lambda platform: drilling.drill(platform, programs, key=key))
-    _print_proof(asdict(found), good="this backup restores", as_json=as_json)
+    _print_proof(asdict(found), good="this backup can be restored", as_json=as_json)
 
 
 @backup.command()
@@ -184,13 +184,13 @@ def drill(key_file: Path | None, *, as_json: bool) -> None:
     type=click.Path(dir_okay=False, path_type=Path),
     help="The recovery key.",
 )
-@click.option("--store", default="", help="The store, if it is not where it was.")
+@click.option("--store", default="", help="The store, if it has moved.")
 @click.option("--backup", "wanted", default="latest", help="See `leyden backup list`.")
 @click.option(
     "--old-machine-is-destroyed",
     "destroyed",
     is_flag=True,
-    help="The old machine cannot run any more: let this home start.",
+    help="Confirm that the old machine can't run any more, and let this home start.",
 )
 @as_json
 def restore(
@@ -198,10 +198,10 @@ def restore(
 ) -> None:
     """Restore a backup into an empty home, on a bare machine.
 
-    Everything is fetched, verified, put in place and migrated. The home
-    stays stopped until you say that the old machine is destroyed: two
-    machines with one installation would run two lnds of one node, which
-    loses its money. LEYDEN_HOME is the home that is restored.
+    Fetches and verifies the backup, writes it to LEYDEN_HOME, and migrates the
+    database. The home can't start until you confirm that the old machine is destroyed:
+    two machines with the same installation would run each node twice, which loses its
+    money.
 
     \b
     leyden backup restore --key leyden-recovery.key
@@ -209,7 +209,7 @@ def restore(
     """
     given = settings.load(os.environ)
     if key_file is None and not destroyed:
-        raise click.UsageError("--key: name the recovery key, or use `--help`")
+        raise click.UsageError("--key: name the file of the recovery key")
     if key_file is not None:
         key = recovery.read(key_file)
         restore_place.refuse_occupied(given)  # before anything is built
@@ -255,13 +255,15 @@ def _print_restored(found: Restored, home: str, *, as_json: bool) -> None:
     shown = {"home": home, "backup": found.backup[:8], "made": found.made}
     shown["until"] = found.until
     print_one({**shown, "sessions_ended": found.sessions_ended}, as_json=False)
-    print(f"\nWhat happened after {found.until} is not known here. Look at:")
+    print(f"\nThe restored data ends at {found.until}. Check what happened afterwards:")
     for what, lines in found.review.items():
         print(f"  {len(lines):6,}  {what}")
-    print(f"They are listed in {home}/{restored.FILE}")
+    print(f"{home}/{restored.FILE} lists them")
     print(
-        "\nThis home may start now: leyden serve"
+        "\nYou can start this home now: leyden serve"
         if found.confirmed
-        else "\nThis home stays stopped. Once the old machine cannot run any more:\n"
-        "  leyden backup restore --old-machine-is-destroyed"
+        else (
+            "\nThis home can't start yet. Once the old machine can't run any more:\n  "
+            "leyden backup restore --old-machine-is-destroyed"
+        )
     )

@@ -31,13 +31,15 @@ def coupon() -> None:
 @coupon.command()
 @click.option("--amount", type=int, required=True, help="Satoshis each.")
 @click.option(
-    "--organization", help="Only this organization can redeem them: its name or id."
+    "--organization", help="Name or id of the only organization that can redeem them."
 )
 @click.option(
-    "--count", type=int, default=1, show_default=True, help="How many to create."
+    "--count", type=int, default=1, show_default=True, help="Number of coupons."
 )
 @click.option("--days", type=click.IntRange(1, 3650), help="Days until they expire.")
-@click.option("--note", default="", help="What they are for; only you see it.")
+@click.option(
+    "--note", default="", help=("What the coupons are for; only operators see it.")
+)
 @as_json
 def create(
     amount: int,
@@ -112,6 +114,6 @@ def list_(most: int, *, as_json: bool) -> None:
             for each in on_platform(look)
         ),
         as_json=as_json,
-        empty="none yet; see: leyden coupon create --help",
+        empty="no coupons yet; see: leyden coupon create --help",
         spare=("claimed_by", "organization_id", "created", "expires", "claimed"),
     )

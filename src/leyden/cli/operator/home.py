@@ -25,7 +25,7 @@ def home() -> None:
 @home.command()
 @as_json
 def show(*, as_json: bool) -> None:
-    """Print whether this home owns the nodes, and which wallets are missing.
+    """Show whether this home owns the nodes, and which wallets are missing.
 
     \b
     leyden home show
@@ -38,12 +38,14 @@ def show(*, as_json: bool) -> None:
 @click.option(
     "--start-empty",
     is_flag=True,
-    help="Start nodes whose wallet is not here without one; their owners restore it.",
+    help=(
+        "Start nodes whose wallet is missing here without one; their owners restore it."
+    ),
 )
 @click.option(
     "--accept-copies",
     is_flag=True,
-    help="The nodes' folders were copied after their lnds had stopped.",
+    help="Confirm that you copied the nodes' folders after lnd had stopped.",
 )
 @click.option("--yes", is_flag=True, help="Don't ask for confirmation.")
 @as_json
@@ -57,8 +59,8 @@ def adopt(
 ) -> None:
     """Assign the database's nodes to this home.
 
-    For a home that was moved or restored. Two lnds of one node lose its
-    money: make sure that no node runs on the machine that had them.
+    Use it after you moved or restored a home. Two lnds of the same node lose its money:
+    make sure that no node still runs on the old machine.
 
     \b
     leyden home adopt
@@ -88,34 +90,34 @@ def adopt(
 def accept(node_id: str, *, yes: bool) -> None:
     """Start a node with a copy of its folder.
 
-    The copy must be from after the node's last start, and no lnd may have
-    run in the original since: an lnd that goes back in time loses its
-    money. A copy from before the last start is always refused.
+    The copy must be newer than the node's last start, and lnd must not have run in the
+    original folder since then: an lnd with old channel states loses its money. The
+    command always refuses a copy from before the last start.
 
     \b
     leyden home accept n4kq2v7xw3
     """
     if not yes:
         click.confirm(
-            "Was it made after the node's lnd had ended, and has none run since?",
+            "Did you make the copy after lnd had stopped, and has lnd not run since?",
             abort=True,
             err=True,
         )
     actor = operator()
     on_running(lambda platform: adoption.accept(platform, node_id, actor=actor))
-    print(f"node {node_id} may start with the folder that is here")
+    print(f"node {node_id} can start with the folder in this home")
 
 
 def _question(given: Settings, found: HomeComparison) -> str:
     last = f", last on {found.known.host}" if found.known else ""
     if given.runtime == "kubernetes":
         return (
-            f"This platform takes over {found.nodes} nodes, which go on running in the "
+            f"This platform takes over {found.nodes} nodes, which keep running in the "
             f"cluster. Has the platform that managed them stopped{last}?"
         )
     return (
-        f"This home takes over {found.nodes} nodes. Have their lnds stopped in the "
-        f"home that they come from{last}?"
+        f"This home takes over {found.nodes} nodes. Has lnd stopped for all of them in "
+        f"the old home{last}?"
     )
 
 

@@ -66,7 +66,7 @@ def list_(organization: str, *, as_json: bool) -> None:
         "keys",
         map(_shown, found),
         as_json=as_json,
-        empty="none yet; see: leyden key create --help",
+        empty="no API keys yet; see: leyden key create --help",
         spare=("organization_id", "created", "begins", "expires", "last_used"),
     )
 
@@ -75,7 +75,7 @@ def list_(organization: str, *, as_json: bool) -> None:
 @click.argument("key_id")
 @organization_option
 def revoke(key_id: str, organization: str) -> None:
-    """Revoke an API key; it stops working at once and everywhere.
+    """Revoke an API key; it stops working at once.
 
     \b
     leyden key revoke KEY_ID --organization "Harbour Light"
@@ -85,9 +85,7 @@ def revoke(key_id: str, organization: str) -> None:
         try:
             await api_keys.revoke(platform, of.id, key_id, actor=operator())
         except NotFound:
-            raise NotFound(
-                f"there is no live key {key_id}; see `leyden key list`"
-            ) from None
+            raise NotFound(f"no active key {key_id}; see `leyden key list`") from None
 
     on_organization(organization, step)
     print("revoked")

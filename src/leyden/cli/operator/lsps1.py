@@ -14,7 +14,7 @@ from leyden.values import asdict
 @click.command()
 @as_json
 def lsps1(*, as_json: bool) -> None:
-    """Print what is sold over LSPS1, its unpaid orders, and what is missing for it.
+    """Print the LSPS1 offer, unpaid LSPS1 orders, and problems.
 
     \b
     leyden lsps1

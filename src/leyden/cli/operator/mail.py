@@ -14,13 +14,13 @@ from leyden.services.platform import Platform
 
 @click.group(cls=Group)
 def mail() -> None:
-    """Try the mail server."""
+    """Test the mail server."""
 
 
 @mail.command()
 @click.argument("address")
 def test(address: str) -> None:
-    """Send a test email to ADDRESS now; exit 1 with the server's reason if it fails.
+    """Send a test email to ADDRESS; exit 1 with the server's reason if it fails.
 
     \b
     leyden mail test ada@example.org
@@ -31,7 +31,7 @@ def test(address: str) -> None:
     async def send(platform: Platform) -> str:
         emailing = emailing_of(platform)
         if emailing is None:
-            raise SetupError("smtp_host: is not set, so no emails are sent")
+            raise SetupError("smtp_host: not set, so the platform sends no emails")
         subject, text = write(Letter(kind="test", facts={}), origin=emailing.origin)
         await emailing.send(Email(id=new_id(), to=address, subject=subject, text=text))
         return f"{emailing.server.host}:{emailing.server.port}"

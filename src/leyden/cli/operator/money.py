@@ -28,7 +28,9 @@ def account() -> None:
 
 @account.command("open")
 @organization_option
-@click.option("--limit", type=int, required=True, help="Satoshis it may owe at most.")
+@click.option(
+    "--limit", type=int, required=True, help=("Maximum amount owed, in satoshis.")
+)
 def account_open(organization: str, limit: int) -> None:
     """Open a corporate account: orders are added to the amount owed.
 
@@ -38,7 +40,7 @@ def account_open(organization: str, limit: int) -> None:
     leyden account open --organization "Harbour Light" --limit 5000000
     """
     _set_limit(organization, limit)
-    print(f"orders are on account, up to {limit} sat")
+    print(f"orders are added to the amount owed, up to {limit} sat")
 
 
 @account.command("close")
@@ -46,7 +48,7 @@ def account_open(organization: str, limit: int) -> None:
 def account_close(organization: str) -> None:
     """Close a corporate account: orders are prepaid again.
 
-    The amount owed stays owed.
+    The organization still owes its amount owed.
 
     \b
     leyden account close --organization "Harbour Light"
@@ -61,11 +63,17 @@ def account_close(organization: str) -> None:
     "--kind",
     type=click.Choice([each.value for each in Correction]),
     required=True,
-    help="credit gives, debit takes; refund and settled note what was paid elsewhere.",
+    help=(
+        "credit adds, debit takes away; refund and settled record a payment made "
+        "elsewhere."
+    ),
 )
 @click.option("--amount", type=int, required=True, help="Satoshis.")
 @click.option("--reason", required=True, help="Recorded in the ledger with your name.")
-@click.option("--key", help="Typing it again with the same key changes nothing more.")
+@click.option(
+    "--key",
+    help="Idempotency key: repeating the command with the same key changes nothing.",
+)
 @as_json
 def account_correct(
     organization: str,
@@ -123,14 +131,15 @@ def account_show(organization: str, *, as_json: bool) -> None:
 
 @click.command()
 @click.option(
-    "--treasury/--no-treasury", default=True, help="Check the treasury's books too."
+    "--treasury/--no-treasury",
+    default=True,
+    help="Also compare with the treasury's lnd.",
 )
 @as_json
 def verify(*, treasury: bool, as_json: bool) -> None:
-    """Verify every rule of the ledger, also against the treasury's lnd.
+    """Verify the ledger, also against the treasury's lnd.
 
-    Changes nothing. Exit 1 if a rule is broken; the rule and the entry are
-    printed.
+    Changes nothing. If a rule is broken, prints the rule and the entry, and exits 1.
 
     \b
     leyden verify

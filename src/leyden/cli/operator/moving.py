@@ -14,11 +14,11 @@ from leyden.services.platform import Platform
 
 _LOOK_EVERY_S = 0.2
 _NOW = {
-    Step.STOPPING: "stopping its lnd in {origin}",
-    Step.COPYING: "copying it to {target}",
-    Step.SWITCHING: "handing it over to {target}",
-    Step.RETURNING: "returning it to {origin}",
-    Step.CLEANING: "deleting what is left",
+    Step.STOPPING: "stopping lnd in {origin}",
+    Step.COPYING: "copying the node to {target}",
+    Step.SWITCHING: "switching the node to {target}",
+    Step.RETURNING: "returning the node to {origin}",
+    Step.CLEANING: "deleting the old copy",
     Step.DONE: "done",
 }
 
@@ -29,17 +29,16 @@ _NOW = {
     "--to",
     required=True,
     type=click.Choice([each.value for each in RuntimeName]),
-    help="Where it is to run from now on.",
+    help="Where to run the node.",
 )
-@click.option("--detach", is_flag=True, help="Don't wait for the end.")
+@click.option("--detach", is_flag=True, help="Don't wait until the node has moved.")
 def move(node_id: str, to: str, *, detach: bool) -> None:
-    """Move a node to a cluster, or from it to this machine.
+    """Move a node to a cluster, or back to this machine.
 
-    Its lnd is stopped, its files are copied and compared, and it is started
-    again under the same name, with the same certificate, wallet and peer
-    address; to its owner it is a restart. The platform does it: this
-    command may be interrupted. A copy that fails five times is given up,
-    and the node is started where it was; exit 1.
+    The platform stops lnd, copies and compares its files, and starts it again with the
+    same name, certificate, wallet and peer address. The owner sees a restart. You can
+    interrupt this command; the move continues. If copying fails five times, the node
+    starts where it was, and the command exits 1.
 
     \b
     leyden fleet move n4kq2v7xw3 --to kubernetes
@@ -55,7 +54,7 @@ def move(node_id: str, to: str, *, detach: bool) -> None:
         print(f"node {node_id} stays in {found.origin}: {found.why}", file=sys.stderr)
         sys.exit(1)
     if found.step is Step.DONE:
-        print(f"node {node_id} is in {found.target}, {found.size:,} bytes copied")
+        print(f"node {node_id} runs in {found.target}, {found.size:,} bytes copied")
     else:
         print(f"node {node_id} is being moved to {found.target}")
 

@@ -13,7 +13,10 @@ from leyden.services.platform import Platform
 Result = TypeVar("Result")
 
 organization_option = click.option(
-    "--organization", "organization", required=True, help="Its name, or its id."
+    "--organization",
+    "organization",
+    required=True,
+    help="Name or id of the organization.",
 )
 
 
@@ -33,7 +36,7 @@ async def found(platform: Platform, word: str) -> Organization:
     everybody = await platform.database.reader.accounts.list_()
     meant = [each for each in everybody if word in {each.id, each.name}]
     if not meant:
-        raise NotFound(f"there is no organization {word!r}; see `leyden org list`")
+        raise NotFound(f"no organization {word!r}; see `leyden org list`")
     if len(meant) > 1:
-        raise Conflict(f"{word!r} is more than one organization: give the id")
+        raise Conflict(f"{word!r} is the name of several organizations: use the id")
     return meant[0]

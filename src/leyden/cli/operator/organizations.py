@@ -52,7 +52,7 @@ def list_(*, as_json: bool) -> None:
         "organizations",
         map(_shown, found),
         as_json=as_json,
-        empty='none yet; make one: leyden org create "My team"',
+        empty='no organizations yet; create one: leyden org create "My team"',
         spare=("created",),
     )
 
@@ -62,9 +62,9 @@ def list_(*, as_json: bool) -> None:
 @click.argument("changes", nargs=-1, metavar="[QUOTA=LIMIT]...")
 @as_json
 def quota(organization: str, changes: tuple[str, ...], *, as_json: bool) -> None:
-    """Print ORGANIZATION's quotas, or change limits for it alone.
+    """Print or change ORGANIZATION's quotas.
 
-    Existing objects above a new limit stay. QUOTA=default resets a limit.
+    A lower limit deletes nothing that exists. QUOTA=default resets a limit.
 
     \b
     leyden org quota "Harbour Light"

@@ -65,10 +65,10 @@ def overview(*, as_json: bool) -> None:
         for heading, counted in (
             ("nodes", seen.nodes),
             ("orders", seen.orders),
-            ("books, in sat", seen.balances),
+            ("ledger, in sat", seen.balances),
         ):
             _counted(heading, counted)
-        print("\nchannels are sold from")
+        print("\nchannel sources")
         print(", ".join(seen.sources) or "nowhere")
         if backups:
             print("\nbackups")
@@ -85,7 +85,7 @@ def overview(*, as_json: bool) -> None:
 @click.pass_context
 @as_json
 def fleet(ctx: click.Context, *, as_json: bool) -> None:
-    """Print nodes by status and lnd version, and those needing attention.
+    """Print nodes by status and lnd version, and list nodes that need attention.
 
     \b
     leyden fleet

@@ -19,13 +19,13 @@ from leyden.services.platform import Platform
 _password_option = click.option(
     "--password-file",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file that holds the password; else LEYDEN_NEW_PASSWORD, or you are asked.",
+    help="File with the password. Default: LEYDEN_NEW_PASSWORD, or a prompt.",
 )
 
 
 @click.group(cls=Group)
 def user() -> None:
-    """Create, list, readmit and sign out dashboard users."""
+    """Create, list, reset and sign out dashboard users."""
 
 
 @user.command()
@@ -94,7 +94,7 @@ def list_(*, as_json: bool) -> None:
             for each in people
         ),
         as_json=as_json,
-        empty="none yet; see: leyden user create --help",
+        empty="no users yet; see: leyden user create --help",
         spare=("created",),
     )
 

@@ -1,4 +1,4 @@
-"""`leyden pool`: the operator's account at the auction."""
+"""`leyden pool`: the operator's Pool account."""
 
 import asyncio
 import os
@@ -39,7 +39,7 @@ _days = click.option(
 
 @click.group(cls=Group)
 def pool() -> None:
-    """Manage the account that channels are bought from."""
+    """Manage the Pool account that pays for channels."""
 
 
 @pool.command("open")
@@ -48,7 +48,7 @@ def pool() -> None:
 @_fee
 @as_json
 def open_(sats: int, days: int | None, fee: int | None, *, as_json: bool) -> None:
-    """Open an account of SATS, with coins of the provider's lnd.
+    """Open an account of SATS, paid by the provider's lnd.
 
     The provider's lnd is the one that its poold uses.
 
@@ -92,7 +92,7 @@ def deposit(sats: int, fee: int | None, *, as_json: bool) -> None:
 @_fee
 @as_json
 def renew(days: int | None, fee: int | None, *, as_json: bool) -> None:
-    """Renew the account for the given number of days from now.
+    """Renew the account, to expire this many days from now.
 
     The account is renewed automatically some days before it expires
     (pool_renew_days).
@@ -113,7 +113,7 @@ def renew(days: int | None, fee: int | None, *, as_json: bool) -> None:
 @pool.command()
 @as_json
 def status(*, as_json: bool) -> None:
-    """Print the account's balance, its free part, and its expiry.
+    """Print the account's balance, unreserved balance and expiry.
 
     \b
     leyden pool status
@@ -141,11 +141,11 @@ def status(*, as_json: bool) -> None:
 )
 @as_json
 def abandon(order_id: str, reason: str, *, as_json: bool) -> None:
-    """Abandon an order whose ticket poold lost; its payment becomes credit.
+    """Abandon an order whose ticket poold lost; the payment becomes credit.
 
-    `leyden orders` lists such orders. Make sure that no channel will come
-    of it: its bid must not be in the auction any more. A ticket that poold
-    knows is not lost.
+    `leyden orders` lists such orders. First make sure that the order can't get a
+    channel any more: its bid must not be in the auction. The command refuses a ticket
+    that poold still knows.
 
     \b
     leyden pool abandon ORDER --reason "pool.db was lost on the 3rd"
@@ -178,7 +178,8 @@ def _on_account(
         given = wiring.running_settings(settings.load(os.environ))
         if not given.pool_host:
             raise SetupError(
-                "pool_host: not set, so there is no account; see docs/channels.md"
+                "pool_host: not set, so this platform has no Pool account; see "
+                "docs/channels.md"
             )
         account = account_of(given)
         try:

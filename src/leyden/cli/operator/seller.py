@@ -13,13 +13,14 @@ from leyden.values import Struct, asdict
 
 
 @click.command()
-@click.option("--address", is_flag=True, help="Print a new address to fill the wallet.")
+@click.option("--address", is_flag=True, help="Print a new address to fund the wallet.")
 @as_json
 def seller(*, address: bool, as_json: bool) -> None:
-    """Print the seller's wallet, and channels that wait for a block.
+    """Print the seller's wallet, and the channels waiting for a confirmation.
 
-    Each free coin opens one channel at a time: its change waits for a block. Send
-    several coins, each larger than the largest channel that you want to sell.
+    Each coin in the wallet can open one channel per block: its change is usable after a
+    confirmation. Fund the wallet with several coins, each larger than the largest
+    channel you sell.
 
     \b
     leyden seller

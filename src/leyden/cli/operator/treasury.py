@@ -23,7 +23,9 @@ from leyden.values import asdict
 @click.option(
     "--unknown",
     is_flag=True,
-    help="List payments for orders that are not known here, after a restore.",
+    help=(
+        "List payments for orders that are missing from the database, after a restore."
+    ),
 )
 @as_json
 def treasury(*, unknown: bool, as_json: bool) -> None:
@@ -38,7 +40,7 @@ def treasury(*, unknown: bool, as_json: bool) -> None:
             "payments",
             [asdict(each) for each in on_running(_unknown)],
             as_json=as_json,
-            empty="each payment over Lightning is of a known order",
+            empty="every Lightning payment belongs to a known order",
         )
         return
     found = on_running(_looked)
@@ -73,7 +75,7 @@ def treasury(*, unknown: bool, as_json: bool) -> None:
         print(f"{found.alarm}\n")
     print("treasury")
     print_fields(holdings or {"away": found.no_holdings})
-    print("\naccount at the auction")
+    print("\nPool account")
     print_fields(auction or {"none": found.no_standing})
     print("\ntickets outstanding")
     print_rows(

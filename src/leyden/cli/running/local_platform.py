@@ -25,7 +25,7 @@ _LOOK_EVERY_S = 0.1
 
 
 def down(home: Path | None, *, nodes: bool) -> None:
-    """Stop the platform; its nodes keep running without --nodes."""
+    """Stop the platform; nodes keep running unless you pass --nodes."""
     given = settings_of(home)
     pid = holder(given)
     if pid is None:
@@ -50,13 +50,13 @@ def status(home: Path | None, *, as_json: bool) -> None:
 def logs(
     home: Path | None, lines: int, names: tuple[str, ...], *, follow: bool
 ) -> None:
-    """Print the latest lines of the platform's log, or of the daemons NAMES."""
+    """Print the last lines of the platform's log, or of the daemons NAMES."""
     files = _log_files(settings_of(home))
     wanted = names or ("leyden",)
     for name in wanted:
         if name not in files:
-            known = ", ".join(sorted(files)) or "none yet; see `leyden up`"
-            raise SetupError(f"there is no log of {name}; there are: {known}")
+            known = ", ".join(sorted(files)) or "no logs yet; see `leyden up`"
+            raise SetupError(f"no log of {name}; logs: {known}")
     if follow:
         paths = [str(files[name]) for name in wanted]
         os.execvp("tail", ["tail", "-n", str(lines), "-F", *paths])  # noqa: S606, S607

@@ -48,7 +48,7 @@ def status(home: Path | None, *, wait: bool, as_json: bool) -> None:
         print_json(found)
         return
     print_fields({name: found[name] for name in ("chain", "height", "market")})
-    print_rows(found["lnds"], empty="the chain has no lnd of its own")
+    print_rows(found["lnds"], empty="the private chain has no lnd")
     for name in ("pools", "tickets", "bids", "batches"):
         if rows := found.get(name):
             print(f"\n{name}")
@@ -93,13 +93,15 @@ def tick(home: Path | None, *, as_json: bool) -> None:
 def scenario(
     name: str, capacity: int, home: Path | None, *, hosted: bool, as_json: bool
 ) -> None:
-    """Play a story with real programs from its beginning to its end."""
+    """Buy a channel from beginning to end, with real programs."""
     place = _place(home)
     say = click.echo if not as_json else functools.partial(click.echo, err=True)
     if name != "first-channel":
         lsps1 = name == "lsps1"
         if lsps1 and hosted:
-            raise click.UsageError("--hosted: lsps1 is for nodes elsewhere")
+            raise click.UsageError(
+                "--hosted: can't be used with lsps1, which is for nodes elsewhere"
+            )
         played = stories.direct_channel(
             place, say, capacity=capacity, hosted=hosted, lsps1=lsps1
         )
@@ -131,7 +133,7 @@ def env(home: Path | None) -> None:
     """Print shell variables to call the API and to find `leyden` itself."""
     kept = first_run.read(_place(home))
     if not kept:
-        raise SetupError("there is no private chain here yet; `leyden up` starts one")
+        raise SetupError("no private chain here yet; `leyden up` starts one")
     for variable, field in _VARIABLES.items():
         print(f"export {variable}={shlex.quote(str(kept.get(field, '')))}")
     gate = kept.get("gateway", {})

@@ -33,7 +33,9 @@ def worker() -> None:
     """Run background jobs: nodes, payments, webhooks."""
     given = egress.demanded(_configured())
     if given.database.startswith("sqlite:"):
-        raise click.UsageError("on SQLite `leyden serve` includes the worker")
+        raise click.UsageError(
+            "on SQLite, `leyden serve` also does the work of `leyden worker`"
+        )
     uvloop.run(until_told(given, api=False, loops=True))
 
 

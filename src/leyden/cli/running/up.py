@@ -84,8 +84,8 @@ def _detached(given: Settings, runtime: str | None) -> None:
     """
     if (pid := holder(given)) is not None:
         raise SetupError(
-            f"{given.home_path} is in use by process {pid}; it may be up already: "
-            "`leyden status` shows that, and where its dashboard is"
+            f"{given.home_path} is in use by process {pid}; the platform may already "
+            "be up: `leyden status` shows that, and the dashboard's address"
         )
     said = _folder(given, "logs") / "up.log"
     ready = given.home_path / _READY

@@ -29,27 +29,33 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 @click.command()
 @click.option(
-    "--config", type=_FILE, help="A TOML file of nodes; or name one node below."
+    "--config",
+    type=_FILE,
+    help="TOML file that lists nodes. For one node, use the options below.",
 )
 @click.option("--api", help="The node's api_endpoint.")
-@click.option("--secret-file", type=_FILE, help="Holds the node's webhook_secret.")
-@click.option("--password-file", type=_FILE, help="Holds the wallet's password.")
-@click.option("--ca-file", type=_FILE, help="The node's certificate, as PEM.")
+@click.option("--secret-file", type=_FILE, help="File with the node's webhook_secret.")
+@click.option("--password-file", type=_FILE, help="File with the wallet password.")
+@click.option("--ca-file", type=_FILE, help="PEM file of the node's certificate.")
 @click.option(
-    "--connect", default="", help="HOST:PORT of the gateway, if not API:8080."
+    "--connect", default="", help="HOST:PORT of the gateway. Default: API:8080."
 )
 @click.option(
     "--listen",
     default="127.0.0.1:9911",
     show_default=True,
-    help="HOST:PORT on which it waits for events.",
+    help="HOST:PORT to listen on.",
 )
-@click.option("--tls-certificate", type=_FILE, help="A PEM chain to serve with.")
-@click.option("--tls-key", type=_FILE, help="The PEM key that belongs to it.")
+@click.option(
+    "--tls-certificate",
+    type=_FILE,
+    help="PEM file of the TLS certificate chain to serve HTTPS with.",
+)
+@click.option("--tls-key", type=_FILE, help="PEM file of the TLS private key.")
 @click.option(
     "--at-once",
     type=click.IntRange(min=1),
-    help="How many to unlock at a time [cores].",
+    help="Maximum number of nodes to unlock at a time. Default: number of cores.",
 )
 @click.option(
     "--give-up-after",
@@ -57,10 +63,10 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.IntRange(min=1),
     default=600,
     show_default=True,
-    help="Seconds after which a node that does not answer is left alone.",
+    help="Seconds to retry a node that doesn't respond.",
 )
 @click.option(
-    "--require-signature", is_flag=True, help="Refuse events that are not signed."
+    "--require-signature", is_flag=True, help="Reject events without a signature."
 )
 def unlocker(
     config: Path | None,
@@ -77,20 +83,19 @@ def unlocker(
     *,
     require_signature: bool,
 ) -> None:
-    """Run a webhook receiver that unlocks nodes when they ask for it.
+    """Run a webhook receiver that unlocks your nodes automatically.
 
-    Runs on your machine, not the platform's. Set the node's `webhook` to
-    where this listens. The password comes from a file, from
-    LEYDEN_UNLOCK_PASSWORD, or from a prompt; the webhook secret from a
-    file, from LEYDEN_UNLOCK_SECRET, or from a prompt. A file may hold
-    several secrets, one a line.
+    Run it on your own machine, not on the platform's, and set the node's `webhook` to
+    its URL. The password comes from a file, from LEYDEN_UNLOCK_PASSWORD, or from a
+    prompt; the webhook secret comes from a file, from LEYDEN_UNLOCK_SECRET, or from a
+    prompt. A file can have several secrets, one per line.
 
     \b
     leyden unlocker --api harbour-light.nodes.example.org \\
       --secret-file secret --password-file password --ca-file ca.pem
 
     \b
-    [[node]]                       # with --config, as often as there are nodes
+    [[node]]                       # in the --config file, one per node
     api = "harbour-light.nodes.example.org"
     secret_file = "harbour.secret"
     password_file = "harbour.password"
@@ -104,7 +109,8 @@ def unlocker(
     for node in nodes:
         if node.secret.is_open_to_others or node.password.is_open_to_others:
             log.warning(
-                "other users may read its files; chmod 600", extra={"node": node.api}
+                "other users can read the key files; chmod 600",
+                extra={"node": node.api},
             )
     host, _, port = listen.rpartition(":")
     if not host or not port.isdigit():
@@ -130,7 +136,9 @@ def _one(
     connect: str,
 ) -> Node:
     if api is None or ca_file is None:
-        raise SetupError("name the node with --api and --ca-file, or all with --config")
+        raise SetupError(
+            "name one node with --api and --ca-file, or several nodes with --config"
+        )
     return Node(
         api=api.lower(),
         secret=_kept(secret_file, SECRET_VARIABLE, "webhook secret"),
@@ -146,7 +154,7 @@ def _kept(file: Path | None, variable: str, what: str) -> Kept:
     if given := from_environment(variable):
         return Kept(given=given)
     if not sys.stdin.isatty():
-        raise SetupError(f"the {what} is missing: give a file, or set {variable}")
+        raise SetupError(f"the {what} is missing: name a file, or set {variable}")
     return Kept(given=click.prompt(what.capitalize(), hide_input=True))
 
 

@@ -48,7 +48,7 @@ def to_unlock(
     if must_be_signed or any(name in headers for name in _SIGNED):
         secrets = [secret for node in known for secret in node.secrets]
         if not verify(secrets, headers=headers, body=body, now=now):
-            raise Unauthorized("the signature is wrong or outdated")
+            raise Unauthorized("the signature is wrong or too old")
     try:
         event = _decode(body)
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError):

@@ -71,8 +71,8 @@ class Node(Struct, frozen=True, kw_only=True):
             trusting(self.ca_file.read_text())
         except (OSError, ValueError):  # SSLErrors are OSErrors
             raise SetupError(
-                f"{self.api}: {self.ca_file} holds no certificate; save the one that "
-                "the API gives for the node"
+                f"{self.api}: {self.ca_file} has no certificate; save the node's with "
+                "`leyden nodes cert`"
             ) from None
         host, _, port = self.connect.rpartition(":")
         if self.connect and not (host and port.isdigit()):
@@ -109,7 +109,7 @@ def load(path: Path) -> list[Node]:
         for each in file.node
     ]
     if len({node.api for node in nodes}) != len(nodes):
-        raise SetupError(f"{path}: a node is listed twice")
+        raise SetupError(f"{path}: lists a node twice")
     return nodes
 
 

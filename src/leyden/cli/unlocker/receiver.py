@@ -60,14 +60,14 @@ class Unlocker:
             log.warning("refused an event", extra={"why": refusal.message})
             return refusal.status, refusal.message
         except SetupError as error:
-            log.error("cannot take events", extra={"why": error.message})  # noqa: TRY400  told
+            log.error(("can't receive events"), extra={"why": error.message})  # noqa: TRY400  told
             return 500, "not unlocked"
         if node is None:
             return 200, "nothing to do"
         work = self.begin(node)
         done, _ = await asyncio.wait([work], timeout=self._answer_within_s)
         if not done:
-            return 202, "being unlocked"
+            return 202, "unlocking"
         return (500, "not unlocked") if work.exception() else (200, work.result())
 
     def begin(self, node: Node) -> asyncio.Task[str]:

@@ -74,7 +74,7 @@ async def _open_wallet(lnd: Lnd, password: str) -> Outcome:
         await lnd.call("POST", "/v1/unlockwallet", wanted, timeout_s=_LONGEST_UNLOCK_S)
     except NodeRefused as refusal:
         if "invalid passphrase" in refusal.message:
-            raise WrongPassword("lnd does not take the password") from None
+            raise WrongPassword("lnd rejects the password") from None
         if "already unlocked" in refusal.message:
             return Outcome.NOT_LOCKED
         raise NodeAway(refusal.message) from None

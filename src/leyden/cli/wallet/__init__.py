@@ -15,11 +15,10 @@ from leyden.cli.wallet import backups, bakery, channels, drill, passwords, resto
 def wallet() -> None:
     """Create and unlock a node's wallet, bake macaroons, manage backups.
 
-    These commands call the node itself, with keys that you alone have.
-    Passwords come from a file, from LEYDEN_WALLET_PASSWORD, or from a
-    prompt; they, the seed and the macaroons are sent only to the node.
-    Backups are encrypted here under the wallet's password before the
-    platform stores them.
+    These commands call the node itself, with keys that only you have. Passwords come
+    from a file, from LEYDEN_WALLET_PASSWORD, or from a prompt. Passwords, seed and
+    macaroons are sent to the node only. Backups are encrypted on this machine with the
+    wallet password before the platform stores them.
     """
 
 

@@ -34,9 +34,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.Path(dir_okay=False, path_type=Path),
     default=Path("channel.backup"),
     show_default=True,
-    help="Where to write it.",
+    help="File to write the backup to.",
 )
-@click.option("--no-verify", is_flag=True, help="Don't verify it with the node.")
+@click.option(
+    "--no-verify", is_flag=True, help=("Don't verify the backup with the node.")
+)
 @password_option
 @macaroon_option
 @as_json
@@ -53,8 +55,8 @@ def backup(
 ) -> None:
     """Download a node's channel backup, and verify it with the node.
 
-    lnd encrypted the backup under the seed. With the seed, the backup
-    recovers the coins in channels.
+    lnd encrypts the backup with a key from the seed. Seed and backup together recover
+    the coins in channels.
 
     \b
     leyden wallet backup "harbour light" --out harbour.backup
@@ -103,9 +105,14 @@ def seed(
 
 @click.command()
 @node_argument
-@click.option("--seed", "seed_file", type=_FILE, help="The seed: words, or sealed.")
-@click.option("--macaroon", "macaroon_file", type=_FILE, help="A macaroon.")
-@click.option("--name", help="The name to store the macaroon under.")
+@click.option(
+    "--seed",
+    "seed_file",
+    type=_FILE,
+    help="File with the seed: its words, or encrypted.",
+)
+@click.option("--macaroon", "macaroon_file", type=_FILE, help="File with the macaroon.")
+@click.option("--name", help="Name to store the macaroon as.")
 @password_option
 @as_json
 @with_session
@@ -119,7 +126,7 @@ def keep(
     password_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Encrypt a seed or a macaroon of this node, and store it.
+    """Encrypt a seed or macaroon of a node, and store it.
 
     \b
     leyden wallet keep pier --macaroon shop.macaroon --name shop
@@ -143,7 +150,7 @@ def keep(
     if as_json:
         print_json({"node_id": found.node_id, "kept": name or "seed"})
     else:
-        print("stored, encrypted under the wallet's password")
+        print("stored, encrypted with the wallet password")
 
 
 @click.command()
@@ -160,11 +167,10 @@ def reseal(
     new_password_file: Path | None,
     as_json: bool,
 ) -> None:
-    """Re-encrypt backups under another password, not the wallet's.
+    """Re-encrypt backups with another password.
 
-    Use it if `leyden wallet password` could not finish, or for backups that
-    another program encrypted: they become JWE. The wallet's own password is
-    not changed.
+    Use it if `leyden wallet password` was interrupted, or for backups that another
+    program encrypted: they become JWE. The wallet keeps its own password.
 
     \b
     leyden wallet reseal pier
@@ -187,15 +193,15 @@ def reseal(
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write them here, sealed as they are, as JSON.",
+    help="File to write the backups to: JSON, still encrypted.",
 )
 @as_json
 @with_session
 def replaced(session: Session, node: str, *, out: Path | None, as_json: bool) -> None:
     """List replaced backups, and save them with --out.
 
-    Replaced backups are available for 30 days, in case the new password is
-    lost. Each opens with the password it was encrypted under.
+    Replaced backups are stored for 30 days, in case you lose the new password. Decrypt
+    each with the password that it was encrypted with.
 
     \b
     leyden wallet replaced pier --out before.json

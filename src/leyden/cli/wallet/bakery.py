@@ -27,7 +27,7 @@ from leyden.schemas.nodes import NodeItem
 _out = click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write it to a file, in binary, as lncli takes it.",
+    help="Write it to a binary file for lncli.",
 )
 
 
@@ -35,7 +35,7 @@ _out = click.option(
 @node_argument
 @click.argument("name")
 @click.option(
-    "--preset", type=click.Choice([*baked.PRESETS]), help="A set of permissions."
+    "--preset", type=click.Choice([*baked.PRESETS]), help="Set of permissions."
 )
 @click.option(
     "--permission",
@@ -43,13 +43,16 @@ _out = click.option(
     multiple=True,
     type=click.Choice(baked.CHOICES),
     metavar="ENTITY:ACTION",
-    help="A permission, as entity:action; repeatable.",
+    help="Permission, as entity:action; repeatable.",
 )
 @click.option("--days", type=click.IntRange(1, 36_500), help="Days until it expires.")
 @click.option(
     "--ip",
     default="",
-    help="The address, or block, that lnd has to see; behind a gateway it sees that.",
+    help=(
+        "Limit to this IP address or CIDR block. Behind a gateway, lnd sees the "
+        "gateway's address."
+    ),
 )
 @click.option("--no-backup", is_flag=True, help="Don't store it in the vault.")
 @password_option
@@ -72,11 +75,11 @@ def bake(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Bake a macaroon under a root key of its own, and store it as NAME.
+    """Bake a macaroon with its own root key, and store it as NAME.
 
-    Presets: admin (everything), wallet (all but baking and revoking),
-    read-only, invoices (creates them, cannot spend), shop (also sees balances),
-    payments (spends over channels), accounts (payments and invoices).
+    Presets: admin (everything), wallet (everything except baking and revoking),
+    read-only, invoices (create invoices, no spending), shop (invoices and balances),
+    payments (spend over channels), accounts (payments and invoices).
 
     \b
     leyden wallet bake pier shop --preset invoices --days 365 --out shop.macaroon
@@ -127,7 +130,7 @@ def macaroons(
     macaroon_file: Path | None,
     as_json: bool,
 ) -> None:
-    """List macaroons by root key: those stored, and those the node knows.
+    """List stored macaroons, and the root keys that the node knows.
 
     \b
     leyden wallet macaroons pier
@@ -208,7 +211,7 @@ def revoke(
 ) -> None:
     """Revoke the macaroon NAME and all others under the same root key.
 
-    Takes effect at once; you can't undo this.
+    This takes effect at once, and you can't undo it.
 
     \b
     leyden wallet revoke pier shop

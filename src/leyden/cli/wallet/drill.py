@@ -37,13 +37,12 @@ _MAINNET = "mainnet"
 def drill(
     session: Session, node: str, *, password_file: Path | None, as_json: bool
 ) -> None:
-    """Prove that a node's backups open, and belong to it.
+    """Verify that a node's backups decrypt and belong to the node.
 
-    Opens the stored seed and macaroons with the wallet's password. Puts the
-    seed alone into an lnd in this machine's memory, which has no port, no
-    peers and no network, and has it verify the channel backup; no channel
-    is closed. Tries each macaroon at the running node, which signs the date.
-    Do it every three months.
+    Decrypts the stored seed and macaroons with the wallet password. Restores the seed
+    in a temporary lnd in this machine's memory, which has no port, no peers and no
+    network, and verifies the channel backup with it; no channel closes. Tests each
+    macaroon at the running node. Run it every three months.
 
     \b
     leyden wallet drill "harbour light"
@@ -52,7 +51,7 @@ def drill(
     kept = vault.kept(session.client.backups, found.node_id)
     if not kept or kept[0].kind != "seed":
         raise NotFound(
-            "no seed is stored for this node, so nothing could be restored: "
+            "no seed is stored for this node, so you could restore nothing; store it: "
             f"leyden wallet keep {found.node_name!r} --seed FILE"
         )
     password = wallet_password(password_file)
@@ -73,8 +72,9 @@ def drill(
         signed = signature or signed
     if not signed:
         raise Conflict(
-            "the backups open, but none of the stored macaroons may sign the date: "
-            f"leyden wallet keep {found.node_name!r} --macaroon FILE --name admin"
+            "the backups can be decrypted, but no stored macaroon can sign the date; "
+            f"store one that can: leyden wallet keep {found.node_name!r} --macaroon "
+            "FILE --name admin"
         )
     session.client.backups.keep_drill(found.node_id, now, signed)
     shown = {
@@ -128,8 +128,8 @@ def _tried(
             told = lnd.get("/v1/getinfo")
             if told["identity_pubkey"] != public_key:
                 raise Conflict(
-                    f"the stored seed is of node {public_key}, and this node is "
-                    f"{told['identity_pubkey']}: store its own seed"
+                    f"the stored seed belongs to node {public_key}, but this node is "
+                    f"{told['identity_pubkey']}: store this node's seed"
                 )
             return "works", str(lnd.post("/v1/signmessage", words)["signature"])
         except NodeRefused as error:

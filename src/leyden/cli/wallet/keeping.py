@@ -48,8 +48,8 @@ def create_and_store(
         why = error.message
         raise SetupError(
             f"the wallet is created, but its backup was not stored: {why}. The "
-            f"encrypted seed is in {file}; once the platform takes it: "
-            f"leyden wallet keep {node.node_name!r} --seed {file}"
+            f"encrypted seed is in {file}; once you can reach the platform: leyden "
+            f"wallet keep {node.node_name!r} --seed {file}"
         ) from None
     file.unlink()
     return macaroon
@@ -86,10 +86,10 @@ def resealed(
     """
     kept = vault.kept(session.client.backups, node.node_id)
     with waiting("the vault") as told:
-        told("encrypting backups under the new password")
+        told("re-encrypting backups with the new password")
         anew, left = vault.resealed(kept, [before], after)
     if kept and not anew:
-        raise WrongPassword("this password opens none of the node's backups")
+        raise WrongPassword("this password decrypts none of the node's backups")
     return anew, left
 
 

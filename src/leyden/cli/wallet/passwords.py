@@ -33,12 +33,12 @@ _OPENS_S = 300.0  # a new wallet, on a machine that has much to do
 @click.option(
     "--unattended",
     is_flag=True,
-    help="Do not show the seed: it is kept sealed, and `leyden wallet seed` shows it.",
+    help="Don't show the seed. It is stored encrypted; `leyden wallet seed` shows it.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the admin macaroon here, too, for lncli.",
+    help="Also write the admin macaroon to this file, for lncli.",
 )
 @as_json
 @with_session
@@ -51,10 +51,10 @@ def init(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Create a wallet for a node that has none.
+    """Create a node's wallet.
 
-    Prints the seed once, and asks for three of its words. Seed and admin
-    macaroon are encrypted here under the password; the platform stores the
+    Prints the seed once, and asks for three of its words. Seed and admin macaroon are
+    encrypted on this machine with the password; the platform stores only the
     ciphertext.
 
     \b
@@ -88,9 +88,9 @@ def init(
 def unlock(
     session: Session, node: str, *, password_file: Path | None, as_json: bool
 ) -> None:
-    """Unlock the wallet of a node after a restart.
+    """Unlock a node's wallet after a restart.
 
-    `leyden unlocker` does this automatically when the node asks for it.
+    To unlock nodes automatically, run `leyden unlocker`.
 
     \b
     leyden wallet unlock pier
@@ -126,11 +126,11 @@ def password(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Change a wallet's password, and re-encrypt all backups under it.
+    """Change a wallet's password, and re-encrypt all backups with it.
 
-    lnd changes the password while the wallet is locked, so a running node
-    is restarted. If no admin macaroon is stored, the one that lnd returns
-    is; for that alone, repeat the same password.
+    lnd can change the password only while the wallet is locked, so a running node
+    restarts. If no admin macaroon is stored, the one that lnd returns is stored;
+    for that alone, repeat the same password.
 
     \b
     leyden wallet password "harbour light"
@@ -147,8 +147,9 @@ def password(
             session.client.backups.reseal(found.node_id, anew)
     except LeydenError as error:
         raise SetupError(
-            f"the wallet has the new password, backups the old one: {error.message}. "
-            f"To put them under the new one: leyden wallet reseal {found.node_name!r}"
+            "the wallet has the new password, but the backups still have the old one: "
+            f"{error.message}. To re-encrypt them: leyden wallet reseal "
+            f"{found.node_name!r}"
         ) from None
     kept = keeping.keep_admin(session, found, admin, after)
     until_running(session, found)
@@ -198,7 +199,7 @@ def _locked(session: Session, node: NodeItem, *, yes: bool) -> None:
         )
     if not yes:
         click.confirm(
-            "The node must be restarted for this. Restart it?",
+            "To change the password, the node must restart. Restart now?",
             abort=True,
             err=True,
         )

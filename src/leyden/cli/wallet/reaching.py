@@ -23,13 +23,16 @@ _NOT_FOUND = 404
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 # lnd's own words, and what to do about them; the first that fits.
 _MEANINGS = (
-    ("wallet already exists", "this node has a wallet already"),
+    ("wallet already exists", "this node already has a wallet"),
     ("wallet not found", "this node has no wallet yet: leyden wallet init {name}"),
     ("wallet locked", "the wallet is locked: leyden wallet unlock {name}"),
     ("already unlocked", "the wallet is already unlocked"),
-    ("checksum", "these words are not a seed: one is wrong, or in the wrong place"),
+    (
+        "checksum",
+        ("these words are not a valid seed: a word is wrong, or in the wrong place"),
+    ),
     ("invalid mnemonic", "these words are not a seed"),
-    ("different ip", "the macaroon is locked to another address than lnd sees"),
+    ("different ip", "the macaroon is not valid from the address that lnd sees"),
     ("macaroon has expired", "the macaroon has expired"),
     (
         "caveat not satisfied",
@@ -44,12 +47,12 @@ _MEANINGS = (
 password_option = click.option(
     "--password-file",
     type=_FILE,
-    help="A file with the wallet's password; else LEYDEN_WALLET_PASSWORD, or typed.",
+    help="File with the wallet password. Default: LEYDEN_WALLET_PASSWORD, or a prompt.",
 )
 new_password_option = click.option(
     "--new-password-file",
     type=_FILE,
-    help="A file with the new password; else LEYDEN_NEW_PASSWORD, or asked for.",
+    help="File with the new password. Default: LEYDEN_NEW_PASSWORD, or a prompt.",
 )
 
 
@@ -58,7 +61,7 @@ def macaroon_option(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.option(
         "--macaroon-file",
         type=_FILE,
-        help="A macaroon to call the node with, instead of the vault's `admin`.",
+        help="Macaroon to call the node with. Default: `admin` from the vault.",
     )(command)
 
 
@@ -116,8 +119,8 @@ def open_node(session: Session, node: NodeItem, *, macaroon: str = "") -> Iterat
 def _what_to_check(error: NodeAway, name: str) -> str:
     if NOT_TRUSTED in error.message:
         return (
-            "check the authority in LEYDEN_CA or in the profile: the operator may have "
-            "replaced it, and the new one comes with `leyden nodes cert`, or on a "
+            "check the root certificate in LEYDEN_CA or in the profile: the operator "
+            "may have replaced it; get the new one with `leyden nodes cert`, or on a "
             'private chain with eval "$(leyden dev env)"'
         )
     return (
@@ -192,4 +195,4 @@ def meaning(said: str, node: NodeItem) -> str:
     for words, meant in _MEANINGS:
         if words in said.lower():
             return meant.format(name=repr(node.node_name))
-    return f"the node refused: {said}"
+    return f"the node rejected this: {said}"

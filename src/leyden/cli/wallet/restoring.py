@@ -34,29 +34,35 @@ _OPEN = frozenset({"RPC_ACTIVE", "SERVER_ACTIVE"})
 @click.command()
 @node_argument
 @password_option
-@click.option("--from", "source", help="The node whose sealed seed it is; or this one.")
+@click.option(
+    "--from", "source", help=("Node whose stored seed to restore; can be this node.")
+)
 @click.option(
     "--old-password-file",
     type=_FILE,
-    help="A file with the password that the seed is sealed under, if another.",
+    help="File with the password that encrypts the stored seed, if it differs.",
 )
-@click.option("--seed-file", type=_FILE, help="A file with the words of the seed.")
-@click.option("--passphrase-file", type=_FILE, help="The seed's own passphrase.")
+@click.option("--seed-file", type=_FILE, help="File with the words of the seed.")
 @click.option(
-    "--channels", type=_FILE, help="A channel.backup; see `leyden wallet backup`."
+    "--passphrase-file",
+    type=_FILE,
+    help="File with the seed's passphrase, if it has one.",
 )
-@click.option("--without-channels", is_flag=True, help="Restore the coins alone.")
+@click.option(
+    "--channels", type=_FILE, help="Channel backup file; see `leyden wallet backup`."
+)
+@click.option("--without-channels", is_flag=True, help="Restore on-chain coins only.")
 @click.option(
     "--window",
     type=click.IntRange(1, 100_000),
     default=_ADDRESSES,
     show_default=True,
-    help="How many addresses to look through for coins.",
+    help="Number of addresses to search for coins.",
 )
 @click.option(
     "--out",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write the admin macaroon here, too.",
+    help="Also write the admin macaroon to this file.",
 )
 @wait_option
 @within_option
@@ -81,17 +87,15 @@ def restore(
 ) -> None:
     """Restore a wallet on a new node from a seed and a channel backup.
 
-    The seed comes from the vault of another node (--from), from a file, or
-    from a prompt. Peers are asked to close the channels in the backup, and
-    their coins return to the wallet. The node that had this seed must never
-    run again.
+    The seed comes from the vault of another node (--from), from a file, or from a
+    prompt. lnd asks peers to close the channels in the backup, and their coins return
+    to the wallet. The old node with this seed must never run again.
 
     \b
     leyden wallet restore "new light" --from "harbour light"
     leyden wallet restore "new light" --seed-file words --channels channel.backup
 
-    If you run the command again once the node has its wallet, only the
-    channels are restored.
+    If the node already has its wallet, the command restores only the channels.
     """
     found = session.node(node)
     origin = session.node(source) if source else None
@@ -142,8 +146,8 @@ def restore(
         _restore_channels(session, found, macaroon, backup, within_s=within_s)
     elif not wait:
         click.echo(
-            "lnd looks for its coins in the chain now, which may take hours; see "
-            f"leyden nodes logs {found.node_name!r} -f",
+            "lnd is searching the chain for the wallet's coins, which may take "
+            f"hours; see leyden nodes logs {found.node_name!r} -f",
             err=True,
         )
 
@@ -158,21 +162,22 @@ def _restore_channels(
             number = wallets.restore_channels(lnd, backup)
     except (TimeoutError, LeydenError):
         click.echo(
-            "The wallet is restored, its channels are not recovered yet. Once the "
-            "node runs, repeat this command with their backup.",
+            "The wallet is restored, but its channels are not recovered yet. Once the "
+            "node runs, run this command again with the channel backup.",
             err=True,
         )
         raise
     what = "channel is" if number == 1 else "channels are"
-    click.echo(f"{number} {what} being closed by the peers", err=True)
+    click.echo(f"{number} {what} closing", err=True)
 
 
 def _check_stopped(origin: NodeItem, found: NodeItem) -> None:
     """Raise Conflict if another node with the same seed is not stopped."""
     if origin.node_id != found.node_id and origin.status != "stopped":
         raise Conflict(
-            f"{origin.node_name!r} is {origin.status}: two nodes with one seed lose "
-            f"money; leyden nodes stop {origin.node_name!r}, and never start it again"
+            f"{origin.node_name!r} is {origin.status}: two nodes with the same seed "
+            f"lose money; stop it with `leyden nodes stop {origin.node_name!r}`, and "
+            "never start it again"
         )
 
 
@@ -191,7 +196,7 @@ def _channels(
 ) -> bytes:
     if channels is not None:
         if not (content := channels.read_bytes()):
-            raise SetupError(f"{channels}: is empty")
+            raise SetupError(f"{channels}: must not be empty")
         return content
     if origin is None:
         return b""

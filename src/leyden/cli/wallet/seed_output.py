@@ -27,12 +27,12 @@ def confirm_seed(words: Sequence[str]) -> None:
     """Prompt for three of the words; raise Malformed if they stay wrong."""
     for _ in range(_TRIES):
         click.echo(
-            f"\nThese {len(words)} words are the wallet. Write them down, in their "
-            "order; anyone who has them has the money.\n",
+            f"\nThese {len(words)} words are your wallet. Write them down in this "
+            "order. Anyone who has them can take your money.\n",
             err=True,
         )
         seed_shown(words)
-        click.pause("\nPress a key when they are written down ...", err=True)
+        click.pause("\nPress a key once you have written them down ...", err=True)
         _hide()
         places = sorted(secrets.SystemRandom().sample(range(len(words)), _ASKED))
         try:
@@ -43,13 +43,14 @@ def confirm_seed(words: Sequence[str]) -> None:
             ]
         except click.Abort:
             raise Malformed(
-                "no words were typed, and no wallet was created; without a terminal, "
-                "--unattended stores the seed encrypted, to be shown later"
+                "no words were typed, so no wallet was created; without a terminal, "
+                "use --unattended: it stores the seed encrypted, and you can show it "
+                "later"
             ) from None
         if not wrong:
             return
         click.echo(
-            f"Not right: word {', '.join(wrong)}. Here are the words again.", err=True
+            f"Wrong at number {', '.join(wrong)}. Here are the words again.", err=True
         )
     raise Malformed("the words were not confirmed; no wallet was created")
 

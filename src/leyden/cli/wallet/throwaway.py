@@ -80,7 +80,9 @@ def throwaway_lnd(
 ) -> Iterator[ThrowawayLnd]:
     """Run an lnd of a seed for the block; nothing of it is left."""
     if not _MEMORY.is_dir():
-        raise SetupError(f"{_MEMORY} is missing: a drill keeps the seed in memory")
+        raise SetupError(
+            f"{_MEMORY} is missing: a drill needs it to keep the seed in memory only"
+        )
     with tempfile.TemporaryDirectory(prefix="leyden-drill-", dir=_MEMORY) as name:
         folder = Path(name)
         process = subprocess.Popen(

@@ -87,8 +87,7 @@ def in_pod(
         authority = (folder / "ca.crt").read_text()
     except OSError:
         raise SetupError(
-            "kubeconfig: not set, and this is no pod with a service account; name the "
-            "file of a kubeconfig"
+            "kubeconfig: must be set, because this is not a pod with a service account"
         ) from None
     shown = f"[{host}]" if ":" in host else host
     return Access(
@@ -117,8 +116,8 @@ def read(file: Path, namespace: str) -> Access:
         raise SetupError(f"kubeconfig: {file}: the server must be an https:// URL")
     if cluster.get("insecure-skip-tls-verify"):
         raise SetupError(
-            f"kubeconfig: {file}: insecure-skip-tls-verify lets anybody pose as the "
-            "cluster; give certificate-authority-data instead"
+            f"kubeconfig: {file}: insecure-skip-tls-verify lets anyone impersonate the "
+            "cluster; use certificate-authority-data instead"
         )
     for name in ("exec", "auth-provider"):
         if name in user:
@@ -153,7 +152,7 @@ def _named(
             found = each.get(kind)
             if isinstance(found, dict):
                 return found
-    raise SetupError(f"kubeconfig: {file}: there is no {kind} {name!r} in it")
+    raise SetupError(f"kubeconfig: {file}: has no {kind} {name!r}")
 
 
 def _content(fields: Mapping[str, Any], name: str, file: Path) -> str:

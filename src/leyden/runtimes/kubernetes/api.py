@@ -231,7 +231,7 @@ class Api:
                     return
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             reason = str(error) or type(error).__name__
-            raise ClusterAway(f"{self.server} does not answer: {reason}") from error
+            raise ClusterAway(f"{self.server} does not respond: {reason}") from error
 
 
 @asynccontextmanager

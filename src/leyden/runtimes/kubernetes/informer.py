@@ -81,7 +81,7 @@ class Informer(Generic[T]):
                     self._version = ""
                 else:
                     log.warning(
-                        "changes of a cluster are not heard",
+                        "can't watch the cluster",
                         extra={"path": self._path, "why": str(error)},
                     )
                     after_s = min(error.retry_after_s or 0, _MOST_ASKED_S)

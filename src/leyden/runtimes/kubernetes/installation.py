@@ -37,13 +37,13 @@ async def check(api: Api, *, storage_class: str) -> str:
     if missing := await permissions.missing(api):
         raise SetupError(
             f"kubeconfig: {api.server} does not allow us to: {', '.join(missing)}. "
-            "Apply deploy/kubernetes/rbac.yaml, with your names in it"
+            "Apply deploy/kubernetes/rbac.yaml with your names"
         )
     found = await api.find(f"/api/v1/namespaces/{api.namespace}", Thing)
     if found is None:
         raise SetupError(
-            f"kubernetes_namespace: there is no namespace {api.namespace}; make one "
-            f"for nodes alone: kubectl create namespace {api.namespace}"
+            f"kubernetes_namespace: no namespace {api.namespace}; create one for nodes "
+            f"only: kubectl create namespace {api.namespace}"
         )
     if found.metadata.is_deleted:
         raise SetupError(f"kubernetes_namespace: {api.namespace} is being deleted")
@@ -70,8 +70,8 @@ async def mark(api: Api, installation: str) -> None:
     found = await api.find(api.path("configmaps", _MARK), ConfigMap)
     if found is None or found.data.get(_ID) != installation:
         raise SetupError(
-            f"kubernetes_namespace: {api.namespace} belongs to another installation of "
-            "Leyden, whose database is another one; choose a namespace of your own"
+            f"kubernetes_namespace: {api.namespace} belongs to another Leyden "
+            "installation, with a different database; choose another namespace"
         )
 
 
@@ -106,8 +106,8 @@ async def _refuse_others(api: Api) -> None:
     if found:
         shown = ", ".join(found[:_SHOWN])
         raise SetupError(
-            f"kubernetes_namespace: {api.namespace} has {len(found)} objects of "
-            f"others, {shown} among them; choose a namespace for nodes alone"
+            f"kubernetes_namespace: {api.namespace} has {len(found)} other objects, "
+            f"such as {shown}; choose a namespace for nodes only"
         )
 
 
@@ -116,10 +116,10 @@ async def _check_class(api: Api, name: str) -> None:
         f"/apis/storage.k8s.io/v1/storageclasses/{name}", StorageClass
     )
     if found is None:
-        raise SetupError(f"kubernetes_storage_class: there is no class {name!r}")
+        raise SetupError(f"kubernetes_storage_class: no storage class {name!r}")
     if found.reclaim_policy != "Retain":
         raise SetupError(
             f"kubernetes_storage_class: {name}'s reclaimPolicy is "
-            f"{found.reclaim_policy}; it must be Retain, or a claim that is deleted by "
-            "mistake takes its node's money along"
+            f"{found.reclaim_policy}; it must be Retain, or deleting a claim by "
+            "mistake loses its node's money"
         )

@@ -119,8 +119,9 @@ class Objects:
                 f"node {node.id}: its volume claim {manifests.name(node)} is being "
                 "deleted; its volume is retained, make another one that is bound to "
                 "it",
-                reason="The node's volume is being taken away. The operator must "
-                "restore it.",
+                reason=(
+                    "The node's volume is being deleted. The operator must restore it."
+                ),
             )
         if claim is not None and node.has_wallet:
             _refuse_another_volume(node, claim, launch_spec.last_start)
@@ -202,7 +203,7 @@ async def pods_log(api: Api, name: str, lines: int) -> bytes | None:
 
 
 _NOT_CREATED: Final = (
-    "The cluster did not accept the node's objects. The operator can see why."
+    "The cluster did not accept the node's objects. Ask the operator: the log says why."
 )
 _FULL: Final = "The cluster's quota for nodes is used up. The operator must raise it."
 
@@ -227,8 +228,10 @@ def _refuse_another_volume(node: Node, claim: Claim, known: Start) -> None:
             f"node {node.id}: its claim has the volume {volume}, and the node was last "
             f"started with {known.copy}. An lnd that goes back in time loses its "
             f"money: only if what is on it is newest, `leyden home accept {node.id}`",
-            reason="The node's volume is another one. The operator must confirm that "
-            "it is the newest.",
+            reason=(
+                "The node has a different volume. The operator must confirm that it is "
+                "the newest."
+            ),
         )
 
 

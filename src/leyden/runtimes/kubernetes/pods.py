@@ -82,7 +82,7 @@ def unseen(pod: Pod, machines: Mapping[str, Machine]) -> str:
     if machine is None:
         return f"machine {name} is not in the cluster any more"
     if readiness(machine) == "Unknown":
-        return f"machine {name} does not answer"
+        return f"machine {name} does not respond"
     return ""
 
 
@@ -97,15 +97,19 @@ def hindrance(pod: Pod) -> Hindrance:
     for each in pod.status.conditions:
         if each.type == "PodScheduled" and each.status == "False":
             return Hindrance(
-                reason="No machine has room for the node, or can have its volume. The "
-                "operator can see why.",
+                reason=(
+                    "No machine has room for the node, or can have its volume. Ask the "
+                    "operator: the log says why."
+                ),
                 why=each.message or each.reason,
                 patience_s=_OTHER_S,
             )
     if waiting is not None and waiting.reason in _IMAGE:
         return Hindrance(
-            reason="An image that the node needs cannot be had. The operator can see "
-            "why.",
+            reason=(
+                "An image that the node needs is not available. Ask the operator: the "
+                "log says why."
+            ),
             why=f"{waiting.reason}: {waiting.message}",
             patience_s=_IMAGE_S,
         )
@@ -113,7 +117,7 @@ def hindrance(pod: Pod) -> Hindrance:
     if waiting is not None and waiting.reason not in _CREATING:
         why = f"{waiting.reason}: {waiting.message}"
     return Hindrance(
-        reason="The node's pod does not start. The operator can see why.",
+        reason="The node's pod does not start. Ask the operator: the log says why.",
         why=why,
         patience_s=_OTHER_S,
     )

@@ -279,7 +279,7 @@ class KubernetesRuntime:
                 )
                 return  # its removal is reported like every end
             except (ClusterAway, ClusterRefused, NodeAway) as error:
-                log.info("node %s: waits for its pod", node.id, extra={"why": error})
+                log.info("node %s: waiting for its pod", node.id, extra={"why": error})
                 await asyncio.sleep(_LOOK_AGAIN_S)
             else:
                 return
@@ -324,7 +324,7 @@ class KubernetesRuntime:
         try:
             await self._objects.release(pod)
         except (ClusterAway, ClusterRefused) as error:
-            log.info("a pod is not let go yet", extra={"why": str(error)})
+            log.info("can't release a pod yet", extra={"why": str(error)})
 
     async def _settle(self, node_id: str, pod: Pod, *, gone: bool) -> None:
         """Find out why an lnd has ended, report it, and release its pod."""
@@ -335,7 +335,11 @@ class KubernetesRuntime:
                 if pod.metadata.is_deleted:
                     await self._objects.release(pod)
             except (ClusterAway, ClusterRefused) as error:
-                log.info("node %s: its end is not known", node_id, extra={"why": error})
+                log.info(
+                    ("node %s: unknown whether lnd has ended"),
+                    node_id,
+                    extra={"why": error},
+                )
                 await asyncio.sleep(_LOOK_AGAIN_S)
             else:
                 break

@@ -119,7 +119,7 @@ class Template(Struct, frozen=True, kw_only=True):
         if self.companion is None:
             raise CannotStart(
                 f"node {node.id}: companion_image names no image to copy with",
-                reason="The node cannot be moved now.",
+                reason="The node can't be moved now.",
             )
         return manifests.copier(
             node, image=self.companion.image, rest_port=self.rest_port
@@ -130,7 +130,8 @@ class Template(Struct, frozen=True, kw_only=True):
             raise CannotStart(
                 f"node {node.id}: kubernetes_images names no image of lnd "
                 f"{node.version}",
-                reason=f"There is no image of lnd {node.version}. The operator must "
-                "name one.",
+                reason=(
+                    f"lnd {node.version} has no image. The operator must configure one."
+                ),
             )
         return image

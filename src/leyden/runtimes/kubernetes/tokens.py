@@ -70,7 +70,7 @@ class Tokens:
 
     async def _caller(self, token: str) -> Caller:
         if not token or len(token) > _LONGEST:
-            raise Unauthorized("the token is not one of a node's pod")
+            raise Unauthorized("the token does not belong to a node's pod")
         digest = hashlib.sha256(token.encode()).digest()
         now = time.monotonic()
         known = self._known.get(digest)
@@ -100,5 +100,5 @@ class Tokens:
             or not name
             or not uid
         ):
-            raise Unauthorized("the token is not one of a node's pod")
+            raise Unauthorized("the token does not belong to a node's pod")
         return Caller(name=name, uid=uid)

@@ -81,7 +81,8 @@ async def record_payments(
         raise
     except Exception as error:  # noqa: BLE001  whatever it is, one payment has caused it
         log.warning(
-            "booked one by one", extra={"payments": len(unbooked), "why": str(error)}
+            "could not book payments together; booking them one by one",
+            extra={"payments": len(unbooked), "why": str(error)},
         )
         for order_id, update in unbooked:
             await _record_alone(shop, order_id, update, now)
@@ -101,7 +102,7 @@ async def _record_alone(
         raise
     except Exception:
         log.exception(
-            "a payment cannot be booked", extra={"order": order_id, "told": str(update)}
+            "can't book a payment", extra={"order": order_id, "told": str(update)}
         )
 
 
@@ -168,7 +169,7 @@ def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
         return
     if invoice.sats < order.to_be_paid:
         log.error(
-            "the treasury took less than the invoice asks for",
+            "the treasury received less than the invoice's amount",
             extra={"order": order.id, "asked": order.to_be_paid, "taken": invoice.sats},
         )
     hold(
@@ -234,7 +235,7 @@ class TicketMaker:
         ticket = await _offer(shop, order)
         if isinstance(ticket, NoTicket):
             log.warning(
-                "no ticket was made", extra={"order": order.id, "why": ticket.why}
+                "no ticket was created", extra={"order": order.id, "why": ticket.why}
             )
             await refund(shop, due, order)
         elif order.held_htlc and not await _settle(shop, order):
@@ -275,7 +276,7 @@ async def _offer(shop: Shop, order: Order) -> Ticket | NoTicket:
         asked_since = order.paid_at or order.created
         if shop.clock() - asked_since < shop.rules.ticket_patience:
             raise
-        return NoTicket("the auction did not answer in time")
+        return NoTicket("the auction did not respond in time")
 
 
 # 3. The HTLC is settled.
@@ -296,7 +297,7 @@ def _keep_ticket(work: UnitOfWork, made: _Made) -> None:
     if order.status is not Status.CREATING:
         return
     if order.held_htlc != made.order.held_htlc:
-        raise Stale(f"{order.id} was paid another way meanwhile")
+        raise Stale(f"{order.id} was paid another way in the meantime")
     if order.held_htlc:
         order = settle(work, order)
     credit(

@@ -23,7 +23,7 @@ from leyden.storage.database import Database
 from leyden.storage.stores import Stores
 from leyden.values import replace
 
-_USED = "this key was used for another correction"
+_USED = "key: already used for a different correction"
 
 
 class Correction(StrEnum):

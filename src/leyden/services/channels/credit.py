@@ -86,7 +86,7 @@ async def redeem(
         if guessed and guessed[0] >= guesses:
             wait = guessed[1] + _GUESSING - now
             raise TooMany(
-                "too many wrong coupons; wait before you try another",
+                "too many wrong coupons; wait before you try again",
                 retry_after_s=max(1, int(wait.total_seconds())),
             )
         sats = await tx.coupons.claim(coupon_id, organization_id, now=now)

@@ -59,7 +59,7 @@ async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination |
 def _refuse_options(wish: Wish) -> None:
     for field in ("announce", "zero_conf"):
         if getattr(wish, field):
-            raise Malformed(f"{field}: only with node or node_id")
+            raise Malformed(f"{field}: needs node or node_id")
 
 
 async def _hosted(shop: Shop, organization_id: str, node_id: str) -> Node:
@@ -84,12 +84,14 @@ async def _key_of(shop: Shop, organization_id: str, node: Node, *, sent: str) ->
     reader = shop.database.reader
     known = await reader.node_keys.find(node.id)
     if known and sent not in {"", known}:
-        raise Malformed(f"node: the public key of this node is {known}; leave node out")
+        raise Malformed(
+            f"node: does not match node_id, whose public key is {known}; leave node out"
+        )
     key = known or sent or await reader.orders.key_of_node(organization_id, node.id)
     if not key:
         raise Malformed(
-            "node: the public key of this node is not known here yet: unlock its "
-            "wallet and try again in a minute, or send the key (lncli getinfo)"
+            "node: we don't know this node's public key yet; unlock its wallet and try "
+            "again in a minute, or send the key from `lncli getinfo`"
         )
     return key
 
@@ -101,4 +103,4 @@ async def refuse_own(shop: Shop, key: str, *, field: str) -> None:
     own = {shop.rules.treasury, shop.rules.seller}
     own |= {each.pubkey for each in (treasury, seller) if each is not None}
     if key in own:
-        raise Malformed(f"{field}: this is a node of the platform itself")
+        raise Malformed(f"{field}: this node belongs to the platform itself")

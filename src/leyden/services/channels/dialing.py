@@ -56,7 +56,7 @@ class Dialing(Struct, frozen=True, kw_only=True):
                 return []
         judged = [ipaddress.ip_address(each) for each in found]
         if not all(self.reach.permits(each, port) for each in judged):
-            log.warning("a buyer's node is at an address that may not be dialled")
+            log.warning("a buyer's node has an address that we must not connect to")
             return []
         return [host_port(str(each), port) for each in judged]
 

@@ -67,7 +67,8 @@ async def close_invoice(shop: Shop, due: ClaimedTask) -> None:
     else:
         # It was taken after all: the money is ours, and becomes credit.
         log.warning(
-            "a payment came in as its invoice was closed", extra={"order": order.id}
+            "a payment arrived while its invoice was being closed",
+            extra={"order": order.id},
         )
         found = await shop.payments.lookup([request])
         updates = [each for each in found if isinstance(each, Invoice)]

@@ -125,6 +125,6 @@ async def _lose(shop: Shop, funding: Funding) -> None:
         undo(work, order, (each.entry for each in written))
         await work.flush(tx)
     log.error(
-        "a channel can never come: another transaction has its coin",
+        "a channel can never open: another transaction spent its coin",
         extra={"order": order.id, "channel_point": funding.channel_point},
     )

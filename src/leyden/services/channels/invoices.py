@@ -35,7 +35,8 @@ def record(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
             _cancelled(work, order)
         case InvoiceState.MISSING:
             log.error(
-                "the treasury does not know an invoice of ours: is it another one?",
+                "the treasury does not know one of our invoices: check that it is the "
+                "same lnd",
                 extra={"order": order.id},
             )
         case _:
@@ -48,7 +49,7 @@ def _settled(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
     if order.held_htlc:
         if invoice.sats != order.htlc_sats:
             log.error(
-                "the treasury settled another sum than it held",
+                "the treasury settled a different amount than it held",
                 extra={
                     "order": order.id,
                     "held": order.htlc_sats,

@@ -56,14 +56,14 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
     cancelled. A second call returns the same and moves nothing.
     """
     if not reason.strip() or len(reason) > _LONGEST_REASON:
-        raise Malformed(f"reason: say why, in at most {_LONGEST_REASON} characters")
+        raise Malformed(f"reason: must have 1 to {_LONGEST_REASON} characters")
     order = await shop.database.reader.orders.get(order_id)
     if order.status is Status.CANCELLED:
         return order
     if order.status not in _HAS_A_TICKET or order.destination is not None:
-        raise Conflict(f"an order that is {order.status} has no ticket to lose")
+        raise Conflict(f"an order that is {order.status} has no ticket")
     if not await _missing_of(shop, [order]):
-        raise Conflict("the market knows its ticket; the order can be cancelled")
+        raise Conflict("the market still knows the ticket; cancel the order instead")
     abandoned = order
 
     async def step() -> None:
@@ -75,7 +75,7 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
             )
             current = work.order(order_id)
             if current.status is not order.status:
-                raise Conflict(f"the order is {current.status} meanwhile")
+                raise Conflict(f"the order became {current.status} in the meantime")
             # Nothing is left that could be withdrawn.
             abandoned = end(work, replace(current, offered=False), Event.CANCELLED)
             await work.flush(tx)

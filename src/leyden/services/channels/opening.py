@@ -64,7 +64,7 @@ async def open_channel(shop: Shop, due: ClaimedTask) -> None:
         await _Step(shop, due, order).take()
     except SellerAway as error:
         log.warning(
-            "the seller is not known to have opened a channel",
+            "unknown whether the seller opened a channel",
             extra={"order": order.id, "why": str(error)},
         )
         current = await shop.database.reader.orders.get(due.key)
@@ -135,7 +135,7 @@ class _Step:
             return await self._try_again_in(self._rules.opening_every)
         if wallet.fee_sat_per_vb > order.quote.highest_fee_sat_per_vb:
             log.warning(
-                "fees of the chain are above the order's",
+                "chain fees are above the order's maximum",
                 extra={"order": order.id, "sat_per_vb": wallet.fee_sat_per_vb},
             )
             return await self._try_again_in(timedelta(seconds=30))
@@ -157,9 +157,9 @@ class _Step:
         if held < order.total_fee:
             return "its payment is not held any more"
         if _lock_left(order, wallet.height) < self._rules.lock_left:
-            return "the payer's lock ends too soon"
+            return "the payment's HTLC expires too soon"
         if _waited_long(shop, order) and not may_come:
-            return "its node was not connected in time"
+            return "the node was not connected in time"
         return ""
 
     async def _asked_ago(self) -> timedelta:
@@ -234,12 +234,12 @@ class _Step:
         order = self._order
         left = _lock_left(order, wallet.height)
         log.error(
-            "a channel is signed and its transaction is not published",
+            "a channel is signed but its transaction is not published",
             extra={"order": order.id, "channel_point": opening.channel_point},
         )
         if order.status is Status.SUBMITTED and left < self._rules.lock_left:
             log.error(
-                "the payment goes back; a channel may be given away",
+                "returning the payment; a channel may open without payment",
                 extra={"order": order.id, "channel_point": opening.channel_point},
             )
             await refund(self._shop, self._due, order)
@@ -252,7 +252,8 @@ class _Step:
         settled = not order.held_htlc or await self._settle(order)
         if not settled:
             log.error(
-                "a channel is given away: its payment was gone before it was published",
+                "a channel was opened without payment: the payment was gone before "
+                "publication",
                 extra={"order": order.id, "channel_point": opening.channel_point},
             )
         async with self._due.transaction() as tx:

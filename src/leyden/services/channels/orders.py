@@ -101,7 +101,7 @@ async def _add(
     async with shop.database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.MONEY)
         if await cover_of(tx, organization_id, order.quote) != cover:
-            raise Stale("credit was spent meanwhile")
+            raise Stale("credit was spent in the meantime")
         has_place = await tx.quotas.leave_place(order.id)
         if not await tx.orders.add(order):
             return _own(await tx.orders.get(order.id), organization_id)
@@ -169,14 +169,14 @@ async def cancel(
     if has_ticket and not await shop.market.withdraw(order.id, order.ticket_ref):
         async with shop.database.transaction() as tx:
             await tx.tasks.put(TICKETS, EVERYTHING, due=now)
-        raise NotAllowed("the order was filled meanwhile and cannot be cancelled")
+        raise NotAllowed("the order was filled in the meantime and can't be cancelled")
     async with shop.database.transaction() as tx:
         work = await UnitOfWork.load(tx, [order_id], now=now, lock_organizations=True)
         current = work.order(order_id)
         if current.status is Status.CANCELLED:
             return current
         if current.status is not order.status:
-            raise Stale("the order moved while it was cancelled")
+            raise Stale("the order changed while it was being cancelled")
         if not has_ticket:
             await rights.confirm(tx, actor, organization_id, Right.MONEY)
         if current.status is Status.FAILED:

@@ -38,7 +38,8 @@ def record(work: UnitOfWork, order: Order, output: Output, rules: ShopSettings) 
         )
     if known.sats != output.sats:
         log.error(
-            "the treasury tells another story of an output", extra={"order": order.id}
+            "the treasury reports an output differently than before",
+            extra={"order": order.id},
         )
         return
     match next_state(order, known, output, rules):
@@ -103,7 +104,7 @@ def _take_back(
 ) -> None:
     """Book the reverse; an amount spent meanwhile becomes a receivable."""
     log.warning(
-        "the chain took a payment back",
+        "a chain reorganization removed a payment",
         extra={"order": order.id, "of": str(known.outpoint)},
     )
     work.keep(replace(known, state=state))

@@ -35,11 +35,9 @@ async def listen(shop: Shop, *, pause_s: float = 1.0) -> None:
             await book_updates(shop)
         except* LeydenError as group:
             why = {str(error) for error in group.exceptions}
-            log.warning(
-                "not hearing of payments", extra={"why": ", ".join(sorted(why))}
-            )
+            log.warning("can't follow payments", extra={"why": ", ".join(sorted(why))})
         except* Exception:  # a message that we cannot parse: the next ones may be fine
-            log.exception("the treasury is not understood")
+            log.exception("can't parse the treasury's response")
         await asyncio.sleep(pause_s)
 
 

@@ -1,4 +1,4 @@
-"""Maintaining the account at the auction, and alerts on low balance."""
+"""Maintaining the Pool account, and alerts on low balance."""
 
 import logging
 from functools import cache
@@ -17,8 +17,8 @@ from leyden.values import Struct
 log = logging.getLogger(__name__)
 
 METRICS = {
-    "leyden_auction_free_sats": "Satoshis left to buy channels with.",
-    "leyden_auction_account_blocks": "Blocks until the account at the auction ends.",
+    "leyden_auction_free_sats": "Balance to buy channels with, in satoshis.",
+    "leyden_auction_account_blocks": "Blocks until the Pool account expires.",
 }
 
 
@@ -29,7 +29,7 @@ def _gauge(name: str) -> Gauge:
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """The state of our account at the auction."""
+    """The state of our Pool account."""
 
     account: AuctionAccount
     outstanding: Sats  # what tickets outside the auction may still take
@@ -48,14 +48,16 @@ class Standing(Struct, frozen=True, kw_only=True):
     def alarm(self, *, low: Sats) -> str:
         """Return what the operator has to do; empty if nothing."""
         if not self.account.can_buy and self.account.state != "pending_update":
-            return f"the account is {self.account.state}: nothing can be bought"
+            return (
+                f"the account is {self.account.state}: the platform can't buy channels"
+            )
         if self.free < low:
-            return f"{self.free} sat are left to buy with: `leyden pool deposit`"
+            return f"the balance is {self.free} sat: `leyden pool deposit` adds more"
         return ""
 
 
 async def look(account: Account, database: Database) -> Standing:
-    """Return the state of our account at the auction."""
+    """Return the state of our Pool account."""
     return Standing(
         account=await account.find(),
         outstanding=await database.reader.orders.outstanding(),
@@ -71,9 +73,7 @@ async def keep(shop: Shop, due: ClaimedTask) -> None:
             standing = await look(shop.account, shop.database)
             await _keep(shop.account, standing, rules)
     except (MarketAway, MarketRefused) as error:
-        log.warning(
-            "the account at the auction is out of reach", extra={"why": str(error)}
-        )
+        log.warning("can't reach the Pool account", extra={"why": str(error)})
     async with due.transaction() as tx:
         await due.reschedule(tx, due=shop.clock() + rules.every)
 
@@ -83,13 +83,11 @@ async def _keep(account: Account, standing: Standing, rules: Upkeep) -> None:
     _gauge("leyden_auction_account_blocks").set(standing.blocks_left)
     alarm = standing.alarm(low=rules.low)
     if alarm:
-        log.warning("look after the account at the auction", extra={"why": alarm})
+        log.warning("the Pool account needs attention", extra={"why": alarm})
     if standing.account.renewal_due(
         standing.height, blocks_before=rules.renew_before_blocks
     ):
         renewed = await account.renew(
             blocks=rules.lives_blocks, fee_sat_per_kw=rules.fee_sat_per_kw
         )
-        log.info(
-            "the account at the auction is renewed", extra={"until": renewed.expires}
-        )
+        log.info("the Pool account is renewed", extra={"until": renewed.expires})

@@ -70,12 +70,16 @@ async def look(shop: Shop) -> SellerWallet:
     named = shop.rules.seller
     treasury = await shop.database.reader.treasury.find()
     if treasury is not None and wallet.pubkey == treasury.pubkey:
-        raise SellerAway(why="the seller is the treasury's lnd; give it one of its own")
+        raise SellerAway(
+            why="seller_host: is the treasury; the seller needs its own lnd"
+        )
     expected = named or (known.pubkey if known else wallet.pubkey)
     if wallet.pubkey != expected:
         raise SellerAway(
-            why=f"the seller is another lnd ({wallet.pubkey}) than the one from before "
-            f"({expected}); where that is meant, set seller_pubkey"
+            why=(
+                f"the seller is a different lnd ({wallet.pubkey}) than before "
+                f"({expected}); if you changed it on purpose, set seller_pubkey"
+            )
         )
     if not wallet.synced:
         raise SellerAway(why="the seller is not synced with its chain")
@@ -128,7 +132,7 @@ async def reserve(
     await tx.seller.lock()
     await _check_limits(tx, shop, asked, now=now)
     if not await tx.reserved_coins.add(order.id, reservation.coins):
-        raise Stale("a coin was reserved for another order meanwhile")
+        raise Stale("another order reserved the coin in the meantime")
 
 
 class _Asked(Struct, frozen=True, kw_only=True):
@@ -153,8 +157,8 @@ async def _check_limits(
     for_the_node = await rows.orders.capacity_ordered_to(to.pubkey) + more
     if for_the_node > rules.seller_most_per_peer:
         raise Conflict(
-            "node: has as much capacity from us as a node may have "
+            "node: has reached the maximum capacity per node "
             f"({rules.seller_most_per_peer:,} sat, with this order)"
         )
     if await rows.orders.is_open_to(to.pubkey, asked.whose, but=asked.order_id):
-        raise Conflict("node: another order for this node is open; one at a time")
+        raise Conflict("node: has another open order; only one at a time is possible")

@@ -95,8 +95,8 @@ def alarm(balance: SellerBalance, *, low: Sats) -> str:
     if balance.free >= low:
         return ""
     return (
-        f"the seller's wallet has {balance.free:,} free sat: `leyden seller --address` "
-        "prints where to send more"
+        f"the seller's wallet has {balance.free:,} free sat: send more to the address "
+        "from `leyden seller --address`"
     )
 
 
@@ -105,6 +105,7 @@ def old_macaroon(denied: Sequence[str]) -> str:
     if not denied:
         return ""
     return (
-        f"seller_macaroon lacks {', '.join(denied)}: channels that stay unconfirmed "
-        "are not bumped, or not credited; bake a new one, see docs/direct-channels.md"
+        f"seller_macaroon lacks {', '.join(denied)}: the platform can't bump, or "
+        "credit, channels that stay unconfirmed; bake a new one, see "
+        "docs/direct-channels.md"
     )

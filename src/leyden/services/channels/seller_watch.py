@@ -15,7 +15,7 @@ async def watch(shop: Shop, due: ClaimedTask) -> None:
     try:
         await look(shop)
     except SellerAway as error:
-        log.warning("direct channels cannot be watched", extra={"why": str(error)})
+        log.warning("can't watch direct channels", extra={"why": str(error)})
     async with due.transaction() as tx:
         await due.reschedule(tx, due=shop.clock() + shop.rules.channels_every)
 

@@ -22,7 +22,7 @@ from leyden.values import Struct, field
 
 
 class Upkeep(Struct, frozen=True, kw_only=True):
-    """Settings for maintaining the account at the auction."""
+    """Settings for maintaining the Pool account."""
 
     low: Sats = Sats(1_000_000)  # what the operator is told of
     renew_before_blocks: int = 2_016

@@ -72,7 +72,8 @@ class _Tickets:
             raise
         except MarketAway as error:
             log.warning(
-                "an order is taken while the auction is away", extra={"why": str(error)}
+                "accepted an order while the auction is unavailable",
+                extra={"why": str(error)},
             )
         return None
 
@@ -128,10 +129,7 @@ def of(shop: Shop, channel: Channel) -> Chosen:
             return Chosen(name, _KINDS[name](shop))
     if to is not None:
         raise _no_direct("node_id" if to.node_id else "node")
-    raise Malformed(
-        "node: this platform sells no tickets; name the node that gets the channel, "
-        "in node or node_id"
-    )
+    raise Malformed("node: is required, or node_id: this platform sells no tickets")
 
 
 def check_direct(shop: Shop, *, field: str) -> None:
@@ -166,4 +164,4 @@ def sold(shop: Shop) -> tuple[Source, ...]:
 
 
 def _no_direct(field: str) -> Malformed:
-    return Malformed(f"{field}: this platform sells tickets only; leave it out")
+    return Malformed(f"{field}: this platform sells only tickets; leave this field out")

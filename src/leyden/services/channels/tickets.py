@@ -43,7 +43,7 @@ async def follow(shop: Shop, due: ClaimedTask) -> None:
             pause = rules.tickets_pause if look else pause
     except MarketAway as error:
         pause = rules.tickets_every
-        log.warning("tickets cannot be followed", extra={"why": str(error)})
+        log.warning("can't follow tickets", extra={"why": str(error)})
     async with due.transaction() as tx:
         await due.reschedule(tx, due=shop.clock() + pause)
 
@@ -107,7 +107,7 @@ async def _move(shop: Shop, order: Order, progress: Progress) -> None:
         await apply_progress(shop, order.id, progress)
     except (Stale, Violated) as error:
         log.exception(
-            "an order cannot move", extra={"order": order.id, "why": error.message}
+            "an order can't advance", extra={"order": order.id, "why": error.message}
         )
 
 
@@ -123,9 +123,7 @@ async def _cancel_broken_ticket(shop: Shop, order: Order) -> None:
     try:
         cancelled = await shop.market.withdraw(order.id, order.ticket_ref)
     except MarketAway as error:
-        log.warning(
-            "it is not cancelled yet", extra={"order": order.id, "why": str(error)}
-        )
+        log.warning("not cancelled yet", extra={"order": order.id, "why": str(error)})
         return
     if cancelled:
         await _move(shop, order, Progress(state=TicketState.CANCELLED))

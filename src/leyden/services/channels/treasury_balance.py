@@ -1,4 +1,4 @@
-"""The treasury balance, and the account at the auction."""
+"""The treasury balance, and the Pool account."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -37,11 +37,11 @@ async def look(shop: Shop) -> TreasuryBalance:
     (holdings, no_holdings), (standing, no_standing) = await asyncio.gather(
         _asked(
             shop.treasury.holdings() if shop.treasury else None,
-            "No treasury is looked at here.",
+            "This platform has no treasury.",
         ),
         _asked(
             pool_account.look(shop.account, shop.database) if shop.account else None,
-            "Its channels are simulated: there is no account at an auction.",
+            "The market is simulated, without a Pool account.",
         ),
     )
     return TreasuryBalance(

@@ -32,7 +32,7 @@ async def check_treasury(shop: Shop) -> None:
             await tx.treasury.set_stranger(stranger)
     if stranger:
         log.warning(
-            "the treasury is another lnd than the one from before",
+            "the treasury is a different lnd than before",
             extra={"found": stranger, "before": known.pubkey},
         )
 
@@ -60,6 +60,7 @@ async def alarm(database: Database) -> str:
     if known is None or not known.stranger:
         return ""
     return (
-        f"the treasury is another lnd ({known.stranger}) than the one that took our "
-        f"payments ({known.pubkey}); where that is meant, set treasury_pubkey"
+        f"the treasury is a different lnd ({known.stranger}) than the one that "
+        f"received our payments ({known.pubkey}); if you changed it on purpose, set "
+        "treasury_pubkey"
     )

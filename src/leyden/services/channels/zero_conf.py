@@ -30,10 +30,10 @@ async def is_offered(shop: Shop, wallet: SellerWallet) -> bool:
 async def check(shop: Shop, key: str, hosted: Node | None, *, announce: bool) -> None:
     """Raise Malformed if the node certainly gets no such channel."""
     if announce:
-        raise Malformed("zero_conf: only for a private channel; leave announce out")
+        raise Malformed("zero_conf: needs a private channel; leave announce out")
     wallet = await reservations.look(shop)
     if ZERO_CONF not in wallet.features:
-        raise Malformed("zero_conf: the seller opens no such channels; leave it out")
+        raise Malformed("zero_conf: the seller does not support it; leave it out")
     if not await is_offered(shop, wallet):
         raise Upgrading(retry_after_s=60)
     if hosted is not None and not (

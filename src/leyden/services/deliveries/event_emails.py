@@ -205,7 +205,7 @@ async def _email(emailing: Emailing, ready: Ready) -> Email:
     text = (
         "\n".join(lines)
         + f"\n\nEvents of {of}: {emailing.origin}{root}\n\n"
-        + f"You chose to get these emails: {emailing.origin}/app/account/emails\n"
+        + f"Change which emails you get: {emailing.origin}/app/account/emails\n"
         + f"Unsubscribe: {link}\n"
     )
     return Email(

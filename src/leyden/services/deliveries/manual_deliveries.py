@@ -105,7 +105,7 @@ async def test(
     types = types_sent(found)
     chosen = kind or min(types)
     if chosen not in types:
-        raise Malformed("type: must be a type that the subscription gets")
+        raise Malformed("type: must be one of the subscription's types")
     now = dispatcher.clock()
     event_id = f"test_{to_us(now):014x}{secrets.token_hex(9)}"
     event = LoggedEvent(

@@ -31,8 +31,8 @@ class ManualLimit:
             self._to_all.take(organization_id, at_s=at_s)
         except TooMany as error:
             raise TooMany(
-                f"webhook: at most {self._per_minute} tests and redeliveries a minute "
-                f"go to one host, and {_HOSTS * self._per_minute} of one organization; "
-                f"try again in {error.retry_after_s} s",
+                f"webhook: at most {self._per_minute} tests and redeliveries per "
+                f"minute to one host, and {_HOSTS * self._per_minute} per "
+                f"organization; try again in {error.retry_after_s} s",
                 retry_after_s=error.retry_after_s,
             ) from None

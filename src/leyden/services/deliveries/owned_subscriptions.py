@@ -77,7 +77,7 @@ def _own(
     if found.format is Format.EMAIL:  # a person's own
         raise NotFound
     if not _is_visible(found, scopes):
-        raise Forbidden("this key lacks a scope for events that the subscription gets")
+        raise Forbidden("this key lacks a scope for the subscription's events")
     return found
 
 

@@ -83,7 +83,7 @@ async def create(
             return await _made_before(dispatcher, tx, new, scopes)
         if await tx.subscriptions.count(organization_id) >= MOST:
             raise OverQuota(
-                f"quota: the organization has {MOST} subscriptions, as many as it may; "
+                f"quota: your organization has {MOST} subscriptions, the maximum; "
                 "delete one"
             )
         await audit(tx, new, "subscription created", actor=actor, now=now)
@@ -164,7 +164,9 @@ async def rotate_secret(
             tx, organization_id, subscription_id, scopes, actor=actor, now=now
         )
         if not found.is_signed:
-            raise Conflict("a chat gets no signatures, so its endpoint has no secret")
+            raise Conflict(
+                "a chat endpoint has no secret, because its messages are not signed"
+            )
         old, *_ = open_secrets(dispatcher, found, now=now)
         await tx.subscriptions.set_secret(
             subscription_id,

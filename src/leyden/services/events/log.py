@@ -147,14 +147,16 @@ def _part(page: Page, after: Cursor, types: Collection[str], *, most: int) -> Pa
 def _check(page: Page, after: Cursor) -> None:
     """Raise if the cursor is not a place in the log from which nothing is missing."""
     if after.number > page.last:
-        raise Malformed("after: no event has this cursor yet; use the last one you got")
+        raise Malformed(
+            "after: no event has this cursor yet; use the cursor of the last response"
+        )
     if after.number < page.first - 1:
         raise Expired
     known = {row[1]: row[2] for row in page.rows}.get(after.number)
     if known is not None and known != after.tag:
         raise Malformed(
-            "after: this cursor is not in the log, which may have been restored from a "
-            "backup; begin again without it"
+            "after: this cursor is not in the event log, which may have been restored "
+            "from a backup; start again without it"
         )
 
 

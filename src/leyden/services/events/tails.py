@@ -89,8 +89,8 @@ class Tails:
         ):
             if self._held[id_] >= most:
                 raise TooMany(
-                    f"{who} {most} requests that wait for events; end one, or read "
-                    "without `wait`",
+                    f"{who} {most} requests waiting for events; close one, or send "
+                    "the request without `wait`",
                     retry_after_s=_WAIT_S,
                 )
         self._held.update((key_id, organization_id))

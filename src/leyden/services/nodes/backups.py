@@ -51,7 +51,7 @@ async def keep_seed(
     async with fleet.database.transaction() as tx:
         await rights.confirm(tx, actor, organization_id, Right.NODES)
         if not await tx.backups.add_seed(node_id, sealed, now=now):
-            raise Taken("seed: a seed is already stored, and can't be replaced")
+            raise Taken("seed: a seed is already stored, and you can't replace it")
     return node
 
 
@@ -113,7 +113,9 @@ async def keep_macaroon(
     async with fleet.database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.NODES)
         if not await tx.backups.add_macaroon(node_id, name, sealed, now=now):
-            raise Taken("name: a macaroon of this name is stored already; use another")
+            raise Taken(
+                "name: a macaroon with this name is already stored; use another name"
+            )
         await quotas.check(
             tx,
             fleet.rules.quotas,
@@ -164,7 +166,7 @@ async def keep_channels(fleet: Fleet, node: Node, content: bytes) -> None:
         return
     async with fleet.database.transaction() as tx:
         await tx.backups.add_channels(node.id, content, digest, now=fleet.clock())
-    log.info("node %s: its backup of channels is kept", node.id)
+    log.info("node %s: stored its channel backup", node.id)
 
 
 def seed_purpose(node_id: str) -> str:

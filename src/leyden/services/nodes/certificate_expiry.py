@@ -43,7 +43,7 @@ async def watch(fleet: Fleet) -> None:
             said = await look(fleet, said)
             await forget_former(fleet)
         except (Away, Stale) as error:
-            log.info("certificates were not looked at", extra={"why": error.message})
+            log.info("could not check certificates", extra={"why": error.message})
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
@@ -58,7 +58,7 @@ async def look(fleet: Fleet, said: frozenset[Alarm] = frozenset()) -> frozenset[
     for each in found:
         if each not in said:
             log.warning(
-                "a certificate ends: restart the node, or hand in another",
+                "a certificate expires: restart the node, or upload another",
                 extra={
                     "of": each.what,
                     "standing": each.standing,
@@ -74,7 +74,7 @@ async def forget_former(fleet: Fleet) -> None:
         waiting = await still_shown(fleet.authority, fleet.database.reader)
         if not waiting:
             fleet.authority.forget_former()
-            log.info("no node shows a former authority any more: it is forgotten")
+            log.info("no node uses an old authority any more; deleted it")
 
 
 async def still_shown(authority: Authority, reader: Stores) -> list[str]:

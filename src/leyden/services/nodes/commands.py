@@ -105,7 +105,7 @@ async def _changed(
     now: datetime,
 ) -> Node:
     if (before.status, Action.SETTINGS) not in MOVES:
-        raise NotAllowed(f"a node that is {before.status} cannot be given settings")
+        raise NotAllowed(f"a node that is {before.status} cannot change settings")
     sealed = await tx.launch_specs.get(before.id)
     old = launch_specs.whole_settings(fleet, before, sealed)
     rules = fleet.rules

@@ -126,6 +126,6 @@ async def _made_before(tx: Stores, node: Node) -> Node:
         return owned_or_not_found(made, node.organization_id)
     if await tx.nodes.find_by_name(node.organization_id, node.name) is not None:
         raise Taken(
-            f"name: there is a node named {node.name!r} already; choose another name"
+            f"name: a node named {node.name!r} already exists; choose another name"
         )
     raise Stale("another node was given the slot or the endpoint meanwhile")

@@ -17,8 +17,8 @@ FAILED: Final = "node failed"
 PLATFORM: Final = "platform"  # who acts where nobody asked
 _EVER: Final = datetime(2020, 1, 1, tzinfo=UTC)
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-_FULL: Final = "The disk of the node's machine is full. The operator must make room."
-_OTHER: Final = "lnd could not be started. The operator can see why."
+_FULL: Final = "The disk of the node's machine is full. The operator must free space."
+_OTHER: Final = "lnd could not start. Ask the operator: the log says why."
 
 
 class Failure(Struct, frozen=True, kw_only=True):

@@ -22,7 +22,7 @@ async def announce_out_of_order(
     tx: Stores, node: Node, line: str, *, now: datetime
 ) -> None:
     """Announce that lnd's blocks come out of order, in its own words."""
-    log.warning("node %s: its blocks come out of order", node.id)
+    log.warning("node %s: blocks arrive out of order", node.id)
     event = BlocksOutOfOrder(line)
     await announcements.announce(tx, node, [event], now=now)
     await node_events.record_blocks(tx, node, event.log, now=now)
@@ -30,9 +30,7 @@ async def announce_out_of_order(
 
 async def record_removed(tx: Stores, node: Node, *, number: int, now: datetime) -> None:
     """Record in the audit log that plaintext macaroons were found and deleted."""
-    log.warning(
-        "node %s: macaroons lay there in clear", node.id, extra={"number": number}
-    )
+    log.warning("node %s: removed plain macaroons", node.id, extra={"number": number})
     await tx.audit.add(
         at=now,
         actor="platform",

@@ -112,7 +112,7 @@ class Housekeeping:
         if read.behind:
             read = await self._fleet.homes.catch_up(node, read.place)
         if not read.complete:
-            log.warning("node %s: a part of its log was not read", node.id)
+            log.warning("node %s: skipped a part of its log", node.id)
         if not read.complaints:
             self._places.note(node, read.place)
             return

@@ -102,7 +102,7 @@ class Onions:
         )
         for host in plan.remove:
             await self._tor.remove(host)
-            log.info("onion service ended", extra={"onion": host})
+            log.info("onion service removed", extra={"onion": host})
         for host in plan.add:
             await self._add(work, nodes[host], known.get(nodes[host].id, ""))
 
@@ -123,7 +123,7 @@ class Onions:
     def _log(self, why: str) -> None:
         """Log once that Tor is away, and once that it is back."""
         if why and why != self._why:
-            log.warning("onion addresses wait for Tor", extra={"why": why})
+            log.warning("onion addresses: waiting for Tor", extra={"why": why})
         elif self._why and not why:
             log.info("Tor is back")
         self._why = why

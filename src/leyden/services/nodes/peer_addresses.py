@@ -26,7 +26,7 @@ log = logging.getLogger(__name__)
 def check(rules: FleetSettings, settings: NodeSettings) -> None:
     """Raise if a node is to have a peer address where there are none."""
     if settings.listen and not rules.peer_ports:
-        raise Malformed("listen: this platform gives nodes no peer addresses")
+        raise Malformed("listen: must be false: this platform has no peer addresses")
 
 
 async def left(rows: Stores, rules: FleetSettings, *, now: datetime) -> int:
@@ -42,8 +42,8 @@ async def alarm(rows: Stores, rules: FleetSettings, *, now: datetime) -> str:
     if free * _FEW >= every:
         return ""
     return (
-        f"{free:,} of {every:,} peer ports are left: add some to peer_ports; without "
-        "any, new nodes are refused"
+        f"{free:,} of {every:,} peer ports are left: add more to peer_ports, or the "
+        "platform can't create nodes with a peer address"
     )
 
 
@@ -83,8 +83,8 @@ async def _free(tx: Stores, ports: PeerPorts, node: Node, *, now: datetime) -> i
             return port
     log.warning("all peer ports are in use", extra={"peer_ports": len(ports)})
     raise Conflict(
-        f"listen: all {len(ports):,} peer ports of this platform are in use; set it to "
-        "false, or ask the operator for more (peer_ports)"
+        f"listen: all {len(ports):,} peer ports of this platform are in use; set "
+        "listen to false, or ask the operator for more (peer_ports)"
     )
 
 

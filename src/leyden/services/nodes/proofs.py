@@ -65,7 +65,7 @@ async def keep_drill(
     """Store a drill; raise Malformed unless time and signature look right."""
     await get(fleet, organization_id, node_id)
     if not _ZBASE32.fullmatch(signature):
-        raise Malformed("signature: is not one of lnd's signmessage")
+        raise Malformed("signature: must be a signature from lnd's signmessage")
     at = _at(time, now)
     drill = NodeDrill(at=at, message=message_of(node_id, at), signature=signature)
     async with fleet.database.transaction() as tx:
@@ -96,7 +96,7 @@ def _at(text: str, now: datetime) -> datetime:
         raise Malformed(f'time: must be in ISO 8601 and UTC, like "{to_iso(now)}"')
     if at > now + _APART:
         raise Malformed(
-            "time: is in the future; set the clock of the machine that you drill on"
+            "time: is in the future; check the clock of the machine that runs the drill"
         )
     return at
 

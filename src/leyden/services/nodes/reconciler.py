@@ -165,7 +165,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
         await announcements.forget(tx, node.id)
         await tx.nodes.vacate(node.id)
         await work.done(tx)
-    log.info("node %s: its data is removed", node.id)
+    log.info("node %s: removed its data", node.id)
     return True
 
 

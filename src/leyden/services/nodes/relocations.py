@@ -41,7 +41,7 @@ async def request(
         try:
             before = await tx.nodes.lock(node_id)
         except NotFound:
-            raise NotFound(f"there is no node {node_id}") from None
+            raise NotFound(f"no node {node_id}") from None
         moved = Relocation(node_id=node_id, origin=before.runtime, target=to, at=now)
         after = begin(before, to)
         await tx.relocations.begin(moved)
@@ -134,7 +134,7 @@ async def _switch(
         await tx.node_starts.save(node.id, start)
         await change(tx, before, switch(before, now=now), now=now)
         await work.reschedule(tx, due=now)
-    log.info("node %s: is in %s now", node.id, relocation.target)
+    log.info("node %s: runs in %s now", node.id, relocation.target)
 
 
 async def _return(
@@ -177,9 +177,7 @@ async def _note_failure(
 ) -> None:
     """Retry later; move the node back once its copy has failed too often."""
     failures, now = relocation.failures + 1, fleet.clock()
-    log.warning(
-        "node %s: its move does not go on", relocation.node_id, extra={"why": why}
-    )
+    log.warning("node %s: its move is stuck", relocation.node_id, extra={"why": why})
     after = replace(relocation, failures=failures, why=why)
     due = now + pause(failures)
     if relocation.step is Step.COPYING and failures >= MOST_FAILURES:

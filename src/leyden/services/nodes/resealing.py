@@ -114,8 +114,10 @@ async def _seal(fleet: Fleet, node_id: str, anew: Resealed) -> tuple[bytes, byte
             purpose = backups.macaroon_purpose(node_id, anew.name)
             was = await reader.macaroon(node_id, anew.name)
     except NotFound:
-        raise Conflict(f"{kind}: there is no stored backup to replace") from None
+        raise Conflict(f"{kind}: no backup with this name is stored") from None
     kept = fleet.sealer.open(was, purpose=purpose)
     if hashlib.sha256(kept).hexdigest() != anew.replaces.lower():
-        raise Conflict(f"{kind}: has changed since you read it; read it again")
+        raise Conflict(
+            f"{kind}: has changed since you read it; read it again, and retry"
+        )
     return was, fleet.sealer.seal(anew.value.encode(), purpose=purpose)

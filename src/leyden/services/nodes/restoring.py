@@ -51,8 +51,8 @@ async def restore(
         after = replace(restored, name=name or before.name)
         if await tx.nodes.find_by_name(organization_id, after.name) is not None:
             raise Taken(
-                f"name: there is a node named {after.name!r} already; restore this one "
-                "under another name"
+                f"name: a node named {after.name!r} already exists; restore this node "
+                "with another name"
             )
         # Without a free port it comes back all the same, unreachable for peers.
         with suppress(Conflict):

@@ -79,7 +79,7 @@ class Routes:
                     await self.apply()
                     applied = editions
             except Away as error:
-                log.info("routes are not known", extra={"why": error.message})
+                log.info("can't load routes", extra={"why": error.message})
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
                     await awake.wait()

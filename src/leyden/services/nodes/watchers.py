@@ -172,7 +172,7 @@ class Watching:
             try:
                 await self.look()
             except Away as error:
-                log.info("nodes were not looked at", extra={"why": error.message})
+                log.info("could not check nodes", extra={"why": error.message})
 
     async def look(self) -> None:
         """Listen to our own nodes that are not listened to yet."""
@@ -259,7 +259,7 @@ class Watching:
                 raise
             except (Stale, Away) as error:
                 log.info(
-                    "node %s: not noted yet", node_id, extra={"why": error.message}
+                    "node %s: not recorded yet", node_id, extra={"why": error.message}
                 )
                 away = isinstance(error, Away)
                 await asyncio.sleep(_RETRY_AFTER_S if away else _STALE_S)
@@ -284,7 +284,7 @@ class Watching:
                 await tx.tasks.put(NODE, node_id, due=self._fleet.clock())
         except (Stale, Away) as error:
             log.info(
-                "node %s: nobody was told to look",
+                "node %s: could not notify workers",
                 node_id,
                 extra={"why": error.message},
             )

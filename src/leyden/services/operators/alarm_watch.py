@@ -49,9 +49,9 @@ class AlarmWatch:
                     broken = await prove(platform)
                 self.found = await look(platform, self.found or (), broken)
             except Away as error:
-                log.info("alarms were not looked at", extra={"why": error.message})
+                log.info("could not check alarms", extra={"why": error.message})
             except Exception:
-                log.exception("alarms were not looked at")
+                log.exception("could not check alarms")
 
     async def follow(self, work: ClaimedTask) -> None:
         """Log as events what begins and ends, for as long as the task is ours.
@@ -103,5 +103,5 @@ async def look(
         if each.kind not in {before.kind for before in raised}:
             log.warning("alarm", extra={"alarm": each.kind.value, "what": each.what})
     for kind in sorted({before.kind for before in raised} - kinds):
-        log.info("alarm is over", extra={"alarm": kind.value})
+        log.info("alarm cleared", extra={"alarm": kind.value})
     return frozenset(found)

@@ -50,7 +50,7 @@ async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
     found = _queues(await counts.tasks(), now)
     if failed := (await counts.nodes()).get("failed", 0):
         nodes = "1 node" if failed == 1 else f"{failed} nodes"
-        what = f"{nodes} could not be started: `leyden fleet` says why"
+        what = f"{nodes} could not be started: `leyden fleet` shows why"
         found.append(Alarm(Kind.NODE_FAILED, what))
     stuck = Counter(each.why for each in await needing_attention(platform, now=now))
     for why, number in stuck.items():
@@ -63,7 +63,7 @@ async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
         found += await _seller(platform.shop)
     if platform.fleet is not None:
         for each in await certificate_expiry.ending(platform.fleet):
-            what = f"the certificate of {each.what} ends {each.until:%Y-%m-%d}"
+            what = f"the certificate of {each.what} expires {each.until:%Y-%m-%d}"
             found.append(Alarm(Kind.CERTIFICATE_EXPIRING, what))
         rows, rules = platform.database.reader, platform.fleet.rules
         if what := await peer_addresses.alarm(rows, rules, now=now):
@@ -83,7 +83,10 @@ def disk(folder: Path, *, least: int = _LEAST_FREE) -> list[Alarm]:
     free = shutil.disk_usage(folder).free
     if free >= least:
         return []
-    what = f"{size(free)} are free on the disk of {folder}: nodes stop when it is full"
+    what = (
+        f"only {size(free)} free on the disk of {folder}: nodes stop when the disk is "
+        "full"
+    )
     return [Alarm(Kind.DISK_LOW, what)]
 
 
@@ -91,9 +94,9 @@ def _queues(queues: Sequence[Queue], now: datetime) -> list[Alarm]:
     found = []
     for queue in queues:
         if now - queue.next_due > LATE:
-            what = f"{queue.kind}: nothing has been done for a while"
+            what = f"{queue.kind}: has not run for a while"
         elif queue.most_attempts >= _OFTEN:
-            what = f"{queue.kind}: tried {queue.most_attempts} times in vain"
+            what = f"{queue.kind}: failed {queue.most_attempts} times"
         else:
             continue
         found.append(Alarm(Kind.QUEUE_LAGGING, what))
@@ -108,8 +111,9 @@ async def _reversed(platform: Platform) -> list[Alarm]:
     first, others = next(iter(owing)), len(owing) - 1
     whose = f"of {first}" + (f" and {others} more" if others else "")
     what = (
-        f"the chain took back {sum(owing.values()):,} sat that were spent already, "
-        f"{whose}: what they pay next, or `leyden account correct`, repays it"
+        f"a chain reorganization removed {sum(owing.values()):,} sat that were already "
+        f"spent, {whose}: their next payment, or `leyden account correct`, repays the "
+        "debt"
     )
     return [Alarm(Kind.PAYMENT_REVERSED, what)]
 
@@ -121,7 +125,7 @@ async def _emails(platform: Platform) -> list[Alarm]:
     if not waiting:
         return []
     emails = "1 email" if waiting == 1 else f"{waiting} emails"
-    what = f"the mail server does not take {emails}: `leyden mail test` says why"
+    what = f"the mail server rejects {emails}: `leyden mail test` shows why"
     return [Alarm(Kind.EMAIL_AWAY, what)]
 
 
@@ -131,7 +135,7 @@ async def _treasury(shop: Shop) -> list[Alarm]:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
             await shop.payments.identity()
     except (TreasuryAway, TimeoutError):
-        what = "the treasury does not answer: nothing can be ordered or paid"
+        what = "the treasury does not respond: customers can't order or pay"
         found.append(Alarm(Kind.TREASURY_AWAY, what))
     if what := await treasury_identity.alarm(shop.database):
         found.append(Alarm(Kind.TREASURY_REPLACED, what))
@@ -145,9 +149,11 @@ async def _seller(shop: Shop) -> list[Alarm]:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
             balance = await seller_balance.look(shop)
     except SellerAway as error:
-        return [Alarm(Kind.SELLER_AWAY, f"no direct channels are sold: {error}")]
+        return [
+            Alarm(Kind.SELLER_AWAY, f"customers can't order direct channels: {error}")
+        ]
     except TimeoutError:
-        what = "the seller does not answer: no direct channels are sold"
+        what = "the seller does not respond: customers can't order direct channels"
         return [Alarm(Kind.SELLER_AWAY, what)]
     what = seller_balance.alarm(balance, low=shop.rules.seller_low)
     return [Alarm(Kind.SELLER_LOW, what)] if what else []
@@ -161,12 +167,12 @@ async def _tor(fleet: Fleet) -> list[Alarm]:
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
             if not (await fleet.tor.look()).connected:
-                what = "Tor has no connection to its network: its own log says why"
+                what = "Tor is not connected to its network: see Tor's log"
     except TorAway as error:
         what = error.message
     except TimeoutError:
-        what = "tor_control: Tor does not answer in time"
-    said = f"no peer reaches a node by its onion address: {what}"
+        what = "tor_control: Tor does not respond in time"
+    said = f"peers can't reach nodes over Tor: {what}"
     return [Alarm(Kind.TOR_AWAY, said)] if what else []
 
 
@@ -178,7 +184,7 @@ async def _auction(shop: Shop) -> list[Alarm]:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
             standing = await pool_account.look(shop.account, shop.database)
     except (MarketAway, MarketRefused, TimeoutError):
-        what = "the auction does not answer: nothing can be ordered"
+        what = "the auction does not respond: customers can't order channels"
         return [Alarm(Kind.MARKET_AWAY, what)]
     found = []
     if what := standing.alarm(low=rules.low):
@@ -186,8 +192,8 @@ async def _auction(shop: Shop) -> list[Alarm]:
     # It is renewed by itself a little before: an alarm says that this fails.
     if standing.blocks_left < rules.renew_before_blocks - BLOCKS_PER_DAY:
         what = (
-            f"the account at the auction ends in {standing.blocks_left} blocks and "
-            "was not renewed: `leyden pool renew`"
+            f"the Pool account expires in {standing.blocks_left} blocks and was not "
+            "renewed: `leyden pool renew`"
         )
         found.append(Alarm(Kind.POOL_EXPIRING, what))
     return found

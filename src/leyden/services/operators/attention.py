@@ -17,38 +17,46 @@ log = logging.getLogger(__name__)
 # What was due so long ago is not being done.
 LATE: Final = timedelta(minutes=5)
 _MOST_ORDERS: Final = 200
-_MISSING: Final = "the market has lost its ticket: `leyden pool abandon` ends it"
-_STUCK: Final = "its ticket is not made yet"
-_FAILED: Final = "its ticket could not be made"
-_DIRECT_FAILED: Final = "its channel could not be opened"
-_LATE_OPENING: Final = "its channel is not open yet"
-_CLOSED: Final = "its channel was closed before its lease ended"
+_MISSING: Final = "the market lost the ticket: end the order with `leyden pool abandon`"
+_STUCK: Final = "the ticket is not created yet"
+_FAILED: Final = "the ticket could not be created"
+_DIRECT_FAILED: Final = "the channel could not be opened"
+_LATE_OPENING: Final = "the channel is not open yet"
+_CLOSED: Final = "the channel was closed before its lease ended"
 _CLOSED_FOR: Final = timedelta(days=7)
 _UNPUBLISHED: Final = (
-    "its channel is signed and not published: see docs/direct-channels.md"
+    "the channel is signed but not published: see docs/direct-channels.md"
 )
 _GIVEN_AWAY: Final = (
-    "its payment went back while its channel was signed: see docs/direct-channels.md"
+    "the payment was returned while the channel was signed: see docs/direct-channels.md"
 )
 _LOST: Final = (
-    "its channel can never come, and its price became credit: abandon the channel at "
+    "the channel can never open, and its price became credit: abandon the channel at "
     "the seller's lnd; see docs/direct-channels.md"
 )
 _OWED: Final = (
-    "its channel can never come, and its price is owed to a buyer without an account: "
-    "pay it back by hand, and note that by `leyden account correct --kind refund`; "
+    "the channel can never open, and you owe its price to a buyer without an account: "
+    "pay it back by hand, and record that with `leyden account correct --kind refund`; "
     "abandon the channel at the seller's lnd; see docs/direct-channels.md"
 )
-_IN_NO_BLOCK: Final = "its channel waits for a block: "
+_IN_NO_BLOCK: Final = "the channel is unconfirmed: "
 _OBSTACLES: Final[Mapping[Obstacle, str]] = {
-    Obstacle.CAPPED: "its fee rate is seller_bump_sat_per_vb; raise that, or wait",
-    Obstacle.NO_CHANGE: "it has no change, or too little, that could pay more; wait, "
-    "or spend its coin elsewhere: then its price becomes credit",
-    Obstacle.FORBIDDEN: "seller_macaroon may not bump it; bake a new one",
-    Obstacle.REFUSED: "the seller's lnd refuses to bump it; `leyden seller` says why",
-    Obstacle.CONFLICT: "another transaction has its coin; once that is certain its "
-    "price becomes credit",
-    Obstacle.VANISHED: "the seller's wallet has lost its transaction",
+    Obstacle.CAPPED: (
+        "the fee rate has reached seller_bump_sat_per_vb; raise that setting, or wait"
+    ),
+    Obstacle.NO_CHANGE: (
+        "the transaction has too little change to pay a higher fee; wait, or spend its "
+        "coin elsewhere: then its price becomes credit"
+    ),
+    Obstacle.FORBIDDEN: (
+        "seller_macaroon lacks the permission to bump it; bake a new one"
+    ),
+    Obstacle.REFUSED: "the seller's lnd can't bump it; `leyden seller` shows why",
+    Obstacle.CONFLICT: (
+        "another transaction spent its coin; once that is final, the price becomes "
+        "credit"
+    ),
+    Obstacle.VANISHED: "the seller's wallet lost the transaction",
 }
 
 
@@ -114,7 +122,5 @@ async def _missing(platform: Platform) -> list[Order]:
     try:
         return await list_missing(platform.shop)
     except MarketAway as error:
-        log.warning(
-            "it is not known whether tickets are missing", extra={"why": str(error)}
-        )
+        log.warning("can't check for missing tickets", extra={"why": str(error)})
         return []

@@ -23,7 +23,9 @@ from leyden.services.platform import Platform
 from leyden.services.shared import quotas, rights
 
 _DIGEST = "API key"
-_SPENDS = "scope: a key for flow spends money, which your role may not do."
+_SPENDS = (
+    "scope: your role can't create keys with the scope flow, which can spend money."
+)
 
 
 async def create(

@@ -14,7 +14,7 @@ from leyden.services.platform import Platform
 from leyden.values import Struct
 
 _SECRET_BYTES = 20  # what authenticator apps expect with SHA-1
-_EXISTS = "You have an authenticator app already. Remove it first."
+_EXISTS = "You already have an authenticator app. Remove it first."
 _ADDED = (
     "Your authenticator app was added. If you did not see your recovery codes, "
     "create new ones."

@@ -16,9 +16,12 @@ from leyden.storage.email_links import EmailLink, LinkKind
 from leyden.storage.stores import Stores
 
 _LIVES: Final = timedelta(days=1)
-_GONE: Final = "This link was used, or it has expired. Ask for a new one."
-_OTHERS: Final = "This link is for another account than the one you are signed in to."
-_IN_USE: Final = "This address cannot be used for your account."
+_GONE: Final = "This link has expired or was already used. Request a new one."
+_OTHERS: Final = (
+    "This link belongs to a different account. Sign in to that account and open the "
+    "link again."
+)
+_IN_USE: Final = "You can't use this address for your account."
 _MANY: Final = "Too many emails went to this address. Wait an hour and try again."
 
 
@@ -32,7 +35,7 @@ async def ask(platform: Platform, who: SignedIn, *, now: datetime) -> None:
     async with platform.database.transaction() as tx:
         await profile.check_signed_in(platform, tx, who)
         if await tx.email_links.confirmed(who.person.id) is not None:
-            raise Conflict("Your email address is confirmed already.")
+            raise Conflict("Your email address is already confirmed.")
         await _send(platform, tx, who, to=who.person.email, now=now)
 
 
@@ -46,7 +49,7 @@ async def ask_change(
     await profile.check_password(platform, who, present, now=now)
     email = check_email(email)
     if email == who.person.email:
-        raise Malformed("email: this is your address already")
+        raise Malformed("email: is already your address")
     async with platform.database.transaction() as tx:
         await profile.check_signed_in(platform, tx, who)
         await _send(platform, tx, who, to=email, now=now)
@@ -86,7 +89,7 @@ async def _send(
     if not notices.is_on(platform):
         raise Conflict("This installation sends no emails.")
     if not is_address(to):
-        raise Malformed("email: must be an address that mail servers accept")
+        raise Malformed("email: not a valid email address")
     if not await send_link(platform, tx, who.person.id, to=to, now=now):
         raise TooMany(_MANY, retry_after_s=3600)
 

@@ -87,7 +87,7 @@ async def choose(
         raise NotFound
     types = frozenset(types)
     if not offered[1].issuperset(types):
-        raise Malformed("types: must be among those that you may see")
+        raise Malformed("types: must be types that your role can see")
     async with platform.database.transaction() as tx:
         await profile.check_signed_in(platform, tx, who)
         if await tx.email_links.confirmed(who.person.id) is None:
@@ -121,7 +121,9 @@ async def unsubscribe(platform: Platform, subscription_id: str, word: str) -> No
     """End emails about an organization, for who has their link; again is no-op."""
     expected = event_emails.unsubscribe_word(platform.sealer, subscription_id)
     if not hmac.compare_digest(expected.encode(), word.encode()):
-        raise NotFound("This link does not work. Choose your emails on your account.")
+        raise NotFound(
+            "This link is not valid. Choose your emails on your account page."
+        )
     async with platform.database.transaction() as tx:
         if await tx.email_subscriptions.find(subscription_id) is None:
             return

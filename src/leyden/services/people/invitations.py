@@ -67,7 +67,9 @@ async def invite(
             each.person.email == invitation.email
             for each in await tx.people.members(organization_id)
         ):
-            raise Conflict(f"{invitation.email} is in this organization already")
+            raise Conflict(
+                f"{invitation.email} is already a member of this organization"
+            )
         limits = quotas.limits(platform.settings)
         used = len(await tx.invitations.list_(organization_id, now=now))
         await quotas.check(tx, limits, organization_id, Quota.INVITATIONS, used=used)
@@ -113,8 +115,8 @@ async def invited(platform: Platform, word: str, *, now: datetime) -> Invitation
     found = await platform.database.reader.invitations.find(digest, now=now)
     if found is None:
         raise NotFound(
-            "This invitation was used or revoked, or it has expired. If you have "
-            "joined already, sign in; else ask your team for a new one."
+            "This invitation has expired, or was used or revoked. If you have already "
+            "joined, sign in. Otherwise, ask your team for a new invitation."
         )
     return found
 
@@ -125,7 +127,8 @@ async def accept(
     """Accept an invitation; raise Forbidden unless it is for this person."""
     if person.email != invitation.email:
         raise Forbidden(
-            f"This invitation is for {invitation.email}; you are {person.email}."
+            f"This invitation is for {invitation.email}, but you are signed in as "
+            f"{person.email}."
         )
     async with platform.database.transaction() as tx:
         await _join(platform, tx, invitation, person, now=now)
@@ -188,7 +191,7 @@ async def _join(
     await tx.invitations.end(of, invitation.id, now=now)
     if any(each.person.id == person.id for each in await tx.people.members(of)):
         # An older link must not bring a role back that was taken away.
-        raise Conflict("you are in this organization already")
+        raise Conflict("you are already a member of this organization")
     limits, used = quotas.limits(platform.settings), await tx.quotas.members(of)
     await quotas.check(tx, limits, of, Quota.MEMBERS, used=used)
     await tx.invitations.end_for(of, invitation.email, now=now)

@@ -32,8 +32,11 @@ _PURPOSE = "passkey challenge"
 _LIVES = timedelta(minutes=5)
 _RANDOM_BYTES = 16
 _MOST = 20
-WRONG = "This passkey is unknown, or took too long. Try again, or use a password."
-_NOT_TAKEN = "this passkey could not be added; try again"
+WRONG = (
+    "This passkey is unknown, or the sign-in took too long. Try again, or use your "
+    "password."
+)
+_NOT_TAKEN = "could not add this passkey; try again"
 _NOT_WELL_FORMED = (ValueError, KeyError, TypeError, RecursionError)
 _LONGEST = 16 * 1024  # what devices show has 1 to 4 KiB
 
@@ -128,7 +131,7 @@ async def add(
     async with platform.database.transaction() as tx:
         await profile.check_signed_in(platform, tx, who)
         if len(await tx.second_factors.passkeys(who.person.id)) >= _MOST:
-            raise Conflict(f"there are {_MOST} passkeys already; remove one first")
+            raise Conflict(f"you already have {_MOST} passkeys; remove one first")
         if not await _use_up(tx, answered, now=now):
             raise Malformed(_NOT_TAKEN)
         await tx.second_factors.add_passkey(passkey)

@@ -9,7 +9,7 @@ from leyden.services.platform import Platform
 from leyden.storage.stores import Stores
 
 WRONG = "Wrong current password."
-ENDED = "You were signed out. Sign in again; nothing was changed."
+ENDED = "You were signed out, and nothing was changed. Sign in again."
 
 
 async def sessions(

@@ -26,16 +26,14 @@ from leyden.storage.email_links import EmailLink, LinkKind
 from leyden.storage.stores import Stores
 
 LIVES: Final = timedelta(hours=1)
-NO_EMAILS: Final = (
-    "This installation sends no emails. Ask its operator for a new password."
-)
+NO_EMAILS: Final = "This platform sends no emails. Ask the operator for a new password."
 GONE: Final = (
-    "This link was used, has expired, or is older than your password. Ask for a new "
-    "one."
+    "This link has expired, was already used, or is older than your password. Request "
+    "a new one."
 )
 ELSEWHERE: Final = (
-    "This link works only in the browser in which it was asked for. Open it there, or "
-    "ask for a new one here."
+    "This link works only in the browser that requested it. Open it there, or request "
+    "a new one here."
 )
 _BROWSER: Final = "browser of a reset"
 _COUNTED: Final = "resets"

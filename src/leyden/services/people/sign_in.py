@@ -17,8 +17,8 @@ from leyden.services.platform import Platform
 from leyden.storage.stores import Stores
 
 WRONG = "Wrong email or password."
-ENDED = "This sign-in has ended. Sign in again."
-WRONG_CODE = "This code is wrong or was used before. Enter the next code."
+ENDED = "Your sign-in timed out. Sign in again."
+WRONG_CODE = "This code is wrong or was already used. Enter the next code."
 
 _COOKIE = "session"
 _BROWSER = "known browser"

@@ -82,7 +82,7 @@ class Requests:
             self._of_all.take(organization_id, at_s=at_s)
         except TooMany as error:
             raise TooMany(
-                "your organization makes too many requests; wait "
+                "your organization sends too many requests; wait "
                 f"{error.retry_after_s} s and try again",
                 retry_after_s=error.retry_after_s,
             ) from None

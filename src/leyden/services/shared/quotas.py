@@ -128,7 +128,7 @@ def parse(name: str) -> Quota:
         return Quota(name)
     except ValueError:
         known = ", ".join(Quota)
-        raise Malformed(f"{name}: is not a quota; there are {known}") from None
+        raise Malformed(f"{name}: not a quota; choose one of {known}") from None
 
 
 async def check(
@@ -155,9 +155,9 @@ async def check_nodes(tx: Stores, defaults: Limits, organization_id: str) -> Non
     if found.kept > most * KEPT_NODES:
         when = f" at {to_iso(found.next_gone)}" if found.next_gone else ""
         raise OverQuota(
-            "quota: the data of deleted nodes is kept for a while, and an organization "
-            f"may have {most * KEPT_NODES:,} nodes together with those; the next of "
-            f"them is removed{when}: wait, or ask the operator to raise the limit"
+            f"quota: your organization has {most * KEPT_NODES:,} nodes, including "
+            "deleted nodes that can still be restored; the next deleted node "
+            f"expires{when}: wait, or ask the operator to raise the limit"
         )
 
 
@@ -184,9 +184,9 @@ async def keep_place(
         given_up = await tx.quotas.given_up(organization_id, since=now - lives)
         if given_up.first is not None and given_up.orders >= most * CANCELLED_ORDERS:
             raise TooMany(
-                f"quota: {given_up.orders:,} orders were recently cancelled unpaid; "
-                "wait before you order again, or ask the operator to raise the limit "
-                "of unpaid orders",
+                f"quota: your organization recently cancelled {given_up.orders:,} "
+                "unpaid orders; wait before you order again, or ask the operator to "
+                "raise the limit of unpaid orders",
                 retry_after_s=_wait_s(given_up.first + lives, now),
             )
         await tx.quotas.keep_place(

@@ -93,7 +93,7 @@ ORDER BY id
 LIMIT :most;
 
 -- name: created_take
--- What tickets that nobody has registered may take from our account at the auction.
+-- What tickets that nobody has registered may take from our Pool account.
 SELECT coalesce(sum(pool_fee + self_chan_balance), 0)
 FROM channel_order
 WHERE status = 'created'

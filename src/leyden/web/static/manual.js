@@ -145,7 +145,7 @@ keyForm?.addEventListener("submit", async (event) => {
       : `${answer.status}: ${found.message}`;
   } catch {
     know(null);
-    status.textContent = "The platform could not be reached. Check your connection and try again.";
+    status.textContent = "Could not reach the platform. Check your connection and try again.";
   }
 });
 
@@ -217,6 +217,6 @@ document.addEventListener("submit", async (event) => {
     result.firstElementChild.textContent = pretty(text);
     result.hidden = false;
   } catch {
-    status.textContent = "The platform could not be reached. Check your connection and try again.";
+    status.textContent = "Could not reach the platform. Check your connection and try again.";
   }
 }, true);

@@ -62,8 +62,8 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
     } catch (error) {
       const said = form.querySelector("[role=alert]");
       said.textContent = error.name === "InvalidStateError"
-        ? "This device has a passkey for you already."
-        : "No passkey was shown. Try again, or use your password.";
+        ? "This device already has a passkey for you."
+        : "No passkey was used. Try again, or use your password.";
       said.hidden = false;
     }
   }, true);

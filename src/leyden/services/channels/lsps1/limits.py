@@ -43,8 +43,7 @@ async def check_orders(
         is_over = is_over or together > rules.seller_most_per_peer // 2
     if is_over:
         raise TooMany(
-            "this node has as many unpaid orders as it may; pay one, or wait until "
-            "they expire",
+            "this node has too many unpaid orders; pay one, or wait until they expire",
             retry_after_s=_AGAIN_S,
         )
     if not who.address:
@@ -52,8 +51,8 @@ async def check_orders(
     unpaid = await rows.lsps1_orders.unpaid_of_address(who.address)
     if unpaid + more > rules.lsps1.orders_per_address:
         raise TooMany(
-            "your address has as many unpaid orders as it may; pay one, or wait until "
-            "they expire",
+            "your IP address has too many unpaid orders; pay one, or wait until they "
+            "expire",
             retry_after_s=_AGAIN_S,
         )
 
@@ -65,7 +64,7 @@ async def check_coins(
     reserved = await rows.lsps1_orders.reserved()
     if reserved + sum(coin.sats for coin in more) > rules.most_reserved:
         raise SoldOut(
-            "channels are sold out for now: too many orders are unpaid; try again "
-            "later",
+            "channels are sold out for now, because too many orders are unpaid; try "
+            "again later",
             retry_after_s=_AGAIN_S,
         )

@@ -42,7 +42,7 @@ async def listen(shop: Shop, due: ClaimedTask) -> None:
             except Away as error:
                 if str(error) != logged:
                     logged = str(error)
-                    log.warning("not hearing of LSPS1's clients", extra={"why": logged})
+                    log.warning("can't follow LSPS1 clients", extra={"why": logged})
             await asyncio.sleep(_AGAIN_S)
 
 
@@ -75,9 +75,9 @@ class _Answering:
             transaction = self._due.transaction
             answer = await self._rpc.answer(peer, message.data, transaction=transaction)
             if answer is not None and not await self._messages.send(peer, answer):
-                log.info("a client of LSPS1 left before its answer")
+                log.info("an LSPS1 client disconnected before the answer")
         except LeydenError as error:
-            log.warning("a client of LSPS1 has no answer", extra={"why": str(error)})
+            log.warning("could not answer an LSPS1 client", extra={"why": str(error)})
         finally:
             self._of_peer[peer] -= 1
             if not self._of_peer[peer]:

@@ -49,7 +49,7 @@ class Rpc:
         except LeydenError as error:
             return _refusal(id_, fault_of(error))
         except Exception:
-            log.exception("a request of LSPS1 failed", extra={"peer": peer})
+            log.exception("an LSPS1 request failed", extra={"peer": peer})
             return _refusal(id_, Fault(lsps1.INTERNAL, "Internal error", {}))
         return _encode({"jsonrpc": "2.0", "id": id_, "result": result})
 
@@ -84,7 +84,7 @@ def fault_of(error: LeydenError) -> Fault:
         return error
     if isinstance(error, Refused | SoldOut):
         return lsps1.rejected(error.message)
-    log.warning("a request of LSPS1 cannot be answered", extra={"why": str(error)})
+    log.warning("can't answer an LSPS1 request", extra={"why": str(error)})
     # What is away says so; what is broken is ours to mend, not to show.
     why = {"message": error.message} if isinstance(error, Away) else {}
     return Fault(lsps1.INTERNAL, "Internal error", why)

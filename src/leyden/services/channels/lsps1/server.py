@@ -53,7 +53,7 @@ class Lsps1:
 
     def __init__(self, shop: Shop) -> None:
         if shop.rules.lsps1 is None:
-            raise ValueError("nothing is sold over LSPS1 here")
+            raise ValueError("this platform sells no channels over LSPS1")
         self._shop = shop
         self._rules: Lsps1Settings = shop.rules.lsps1
         self._seen: _Seen | None = None
@@ -86,12 +86,12 @@ class Lsps1:
         wanted = lsps1.parse_order(params, offer, beside=beside)
         if not destinations.is_key(who.peer):
             raise lsps1.invalid(
-                "public_key", "must be a node's public key, in 66 hex digits"
+                "public_key", "must be a node's public key: 66 hex digits"
             )
         try:
             await refuse_own(self._shop, who.peer, field="public_key")
         except Malformed:
-            raise lsps1.rejected("this is a node of the platform itself") from None
+            raise lsps1.rejected("this node belongs to the platform itself") from None
         transaction = transaction or self._shop.database.transaction
         order_id = f"{uuid.uuid4()}{orders.SUFFIX}"  # the same has the same invoice
         async with self._in_turn():
@@ -123,7 +123,7 @@ class Lsps1:
         secret: only who was given it knows it.
         """
         if not isinstance(order_id, str):
-            raise lsps1.invalid("order_id", "must be the id of an order")
+            raise lsps1.invalid("order_id", "must be an order's id")
         if not _ID.fullmatch(order_id):
             raise lsps1.not_found()
         reader = self._shop.database.reader
@@ -225,7 +225,7 @@ async def find_organization(rows: Stores, word: str) -> str:
         if word in {each.id, each.name}:
             return each.id
     raise SellerAway(
-        why=f"lsps1_organization: there is no organization {word!r}",
+        why=f"lsps1_organization: no organization {word!r}",
         retry_after_s=_OUT_S,
     )
 

@@ -10,7 +10,9 @@ from leyden.services.channels.lsps1.server import find_organization, offer_of
 from leyden.services.channels.shop import Lsps1Settings, Shop
 from leyden.values import Struct
 
-OFF: Final = "lsps1: not set, so nothing is sold over LSPS1; see docs/lsps1.md"
+OFF: Final = (
+    "lsps1: not set, so this platform sells no channels over LSPS1; see docs/lsps1.md"
+)
 _BITS: Final = "--protocol.custom-init=729 --protocol.custom-nodeann=729"
 
 
@@ -55,13 +57,13 @@ def _missing_of(wallet: SellerWallet) -> list[str]:
     missing = []
     if "@" not in wallet.uri:
         missing.append(
-            "the seller's lnd has no public address, so wallets cannot connect to it: "
+            "the seller's lnd has no public address, so wallets can't connect to it: "
             "set externalip"
         )
     if LSPS not in wallet.features:
         missing.append(
-            "the seller's lnd does not announce LSPS, so wallets do not find it: "
-            f"start it with {_BITS}"
+            "the seller's lnd does not announce LSPS, so wallets can't find it: start "
+            f"it with {_BITS}"
         )
     return missing
 
@@ -73,5 +75,5 @@ async def _denied(shop: Shop, wallet: SellerWallet) -> str:
     try:
         await shop.messages.send(wallet.pubkey, b"{}")
     except SellerAway as error:
-        return f"{error}; bake seller_macaroon as docs/lsps1.md says"
+        return f"{error}; bake seller_macaroon as described in docs/lsps1.md"
     return ""

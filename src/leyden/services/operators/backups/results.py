@@ -151,11 +151,12 @@ async def alarms(platform: Platform, *, now: datetime) -> list[str]:
         elif (within := every.get(cast("Kind", kind))) is None:
             continue
         elif good is None:
-            found.append(f"there was no {WORDS[kind]} yet: `leyden backup {kind}`")
+            found.append(f"no {WORDS[kind]} yet: run `leyden backup {kind}`")
         elif now - good.at > within + _LATE:
             hours = (now - good.at) // timedelta(hours=1)
             found.append(
-                f"the last good {WORDS[kind]} was {hours} h ago: `leyden backup {kind}`"
+                f"the last successful {WORDS[kind]} was {hours} h ago: run `leyden "
+                f"backup {kind}`"
             )
     return found
 
@@ -169,7 +170,7 @@ def _changes(settings: Settings, now: datetime) -> list[str]:
     minutes = late // timedelta(minutes=1)
     why = f": {found.trouble}" if found.trouble else ""
     since = f" for {minutes} min" if found.began else ""
-    return [f"what changes in the database is on this machine alone{since}{why}"]
+    return [f"changes of the database are only on this machine{since}{why}"]
 
 
 async def _lagging(
@@ -181,7 +182,9 @@ async def _lagging(
     if (late := now - newest[1]) < _LAGS:
         return []
     minutes = late // timedelta(minutes=1)
-    return [f"the newest channel backup is on this machine alone, for {minutes} min"]
+    return [
+        f"the newest channel backup has been only on this machine for {minutes} min"
+    ]
 
 
 def is_due(

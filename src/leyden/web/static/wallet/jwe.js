@@ -75,7 +75,7 @@ export async function open(sealed, password, about) {
       ["decrypt"],
     );
   } catch {
-    throw new Trouble("password", "Wrong password: it does not open this backup.");
+    throw new Trouble("password", "Wrong password for this backup.");
   }
   try {
     const whole = concat(encrypted, tag);
@@ -106,7 +106,7 @@ function check(header, about) {
   }
   const rounds = header.p2c;
   if (!Number.isInteger(rounds) || rounds < FEWEST_ROUNDS || rounds > MOST_ROUNDS) {
-    throw new Trouble("form", "This backup asks for too many rounds of PBKDF2.");
+    throw new Trouble("form", "This backup has too many PBKDF2 rounds.");
   }
   // One that tells nothing was made with another program: it may be what it is taken for.
   const told = header.leyden ?? {};

@@ -14,19 +14,19 @@ const WALLET_PATIENCE_MS = 90_000; // making and opening a wallet takes lnd its 
 // lnd's own words, and what they mean to people; the first that matches.
 const MEANINGS = [
   [/invalid passphrase/i, "password", "Wrong wallet password."],
-  [/wallet already exists/i, "refused", "This node has a wallet already."],
+  [/wallet already exists/i, "refused", "This node already has a wallet."],
   [/wallet not found/i, "refused", "This node has no wallet yet. Create it first."],
   [/unable to unpack chan backup/i, "form", "This channel backup belongs to another seed."],
   [/already unlocked/i, "refused", "The wallet is already unlocked."],
   [/wallet locked/i, "refused", "The wallet is locked: unlock it first."],
   [/password must have at least/i, "form", "The password must have at least 8 characters."],
   [/checksum|invalid mnemonic|default word list|invalid aezeed version/i, "form",
-    "These words are not a seed: at least one is wrong, or in the wrong place."],
+    "These words are not a valid seed: at least one is wrong, or in the wrong place."],
   [/different ip address|ip .*(locked|range)/i, "refused",
-    "The macaroon is locked to another address than the one lnd sees."],
+    "The macaroon is not valid from the address that lnd sees."],
   [/macaroon.*expired/i, "refused", "The macaroon has expired."],
   [/root key with id|cannot get macaroon|verification failed/i, "refused",
-    "The node does not know this macaroon: it was revoked, or is another node's."],
+    "The node does not know this macaroon: it was revoked, or belongs to another node."],
   [/permission denied/i, "refused", "The macaroon does not allow this."],
 ];
 
@@ -160,9 +160,9 @@ export class Lnd {
       content = await answer.json();
     } catch (error) {
       if (error instanceof SyntaxError) {
-        throw new Trouble("refused", "Something answers at the node's address, but it is not lnd.");
+        throw new Trouble("refused", "The server at the node's address is not lnd.");
       }
-      throw new Trouble("unreachable", "The node could not be reached from this browser.");
+      throw new Trouble("unreachable", "Your browser could not reach the node.");
     }
     if (!answer.ok) throw refusal(content?.message ?? "");
     return content;
@@ -176,5 +176,5 @@ const macaroonOf = (made) => toHex(fromBase64(made.admin_macaroon));
 function refusal(said) {
   const [, kind, meaning] = MEANINGS.find(([words]) => words.test(said)) ?? [];
   // lnd's other words are about the request, never a copy of it.
-  return new Trouble(kind ?? "refused", meaning ?? `The node refused: ${said}`);
+  return new Trouble(kind ?? "refused", meaning ?? `The node rejected this: ${said}`);
 }

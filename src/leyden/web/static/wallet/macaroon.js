@@ -30,7 +30,7 @@ export function parse(text) {
       // It may be written in the other way.
     }
   }
-  throw new Trouble("form", "This is not a macaroon: macaroons are in hex and begin with 0201.");
+  throw new Trouble("form", "Not a valid macaroon: macaroons are in hex and begin with 0201.");
 }
 
 /** Give the macaroon with a caveat more, in hex. */

@@ -107,7 +107,7 @@ export async function reach(states, { mayTakeLong = false } = {}) {
     }
     await new Promise((resolve) => setTimeout(resolve, WAIT_MS));
   }
-  throw new Trouble("refused", "lnd is taking long to start. See its log.");
+  throw new Trouble("refused", "lnd is taking a long time to start. See its log.");
 }
 
 /** Make a list of elements of texts. */

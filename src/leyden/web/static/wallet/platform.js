@@ -7,7 +7,7 @@ import { Trouble } from "./trouble.js";
 
 const PATIENCE_MS = 20_000;
 const SIGNED_OUT =
-  "You are signed out. Sign in again in another window, then retry here: nothing was lost.";
+  "You are signed out. Sign in again in another window, then retry here. Nothing was lost.";
 
 export class Platform {
   /** @param {string} path of this node's wallet @param {string} token of this session */
@@ -55,13 +55,13 @@ export class Platform {
       }
       throw new Trouble(
         "platform",
-        "The platform could not be reached. Nothing was lost: retry in a moment.",
+        "Could not reach the platform. Nothing was lost: retry in a moment.",
       );
     }
     const date = Date.parse(answer.headers.get("date") ?? "");
     if (date) this.clockAheadMs = date - Date.now();
     if (!answer.ok) {
-      throw new Trouble("platform", `The platform refused: ${content.message}`);
+      throw new Trouble("platform", `The platform rejected this: ${content.message}`);
     }
     return content;
   }

@@ -36,7 +36,7 @@ export async function open(sealed, password, isWhole) {
     // A wrong key is noticed by chance only, so what comes out is looked at as well.
     if (text !== undefined && isWhole(text)) return text;
   }
-  throw new Trouble("password", "Wrong password: it does not open this backup.");
+  throw new Trouble("password", "Wrong password for this backup.");
 }
 
 async function attempt(keyAndIv, encrypted) {

@@ -32,7 +32,7 @@ export async function open(node, backup, password) {
     : await jwe.open(value, password, about(node, backup));
   const secret = read(text);
   if (secret === undefined) {
-    throw new Trouble("form", `This backup opened, but there is no ${kind} in it.`);
+    throw new Trouble("form", `This backup was decrypted, but has no ${kind} in it.`);
   }
   return secret;
 }

@@ -36,7 +36,7 @@ async def apply(
     if not (until := target.made):
         return None
     if harm := await asyncio.to_thread(copies.damage, database):
-        raise SetupError(f"the database is damaged by what came after: {harm}")
+        raise SetupError(f"later changes damage the database: {harm}")
     return datetime.fromtimestamp(until, UTC)
 
 
@@ -93,8 +93,8 @@ async def prune(store: Store, settings: Settings) -> None:
 
 
 _SKIP: Final = (
-    "To restore the backup without what came after it, name it: see `leyden backup "
-    "list`, and `--backup`"
+    "To restore a backup without later changes, name it with `--backup`: see `leyden "
+    "backup list`"
 )
 
 

@@ -57,7 +57,7 @@ class Changes:
             if time.monotonic() - began > _LASTED_S:
                 pause = _AGAIN_S[0]
             log.error(
-                "the process that follows the database ended; starting it again",
+                "the process that follows the database stopped; restarting it",
                 extra={"code": code, "in_s": pause},
             )
             await asyncio.sleep(pause)
@@ -87,7 +87,7 @@ class Changes:
                 self._until = progress.until
                 if progress.trouble not in {"", trouble}:
                     log.warning(
-                        "changes do not reach the store",
+                        "can't send changes to the store",
                         extra={"why": progress.trouble},
                     )
                 trouble = progress.trouble

@@ -43,7 +43,7 @@ async function adminPasted() {
   } else if (!(await vault.opensAny(node, kept, password))) {
     throw new Trouble(
       "password",
-      "Wrong password: it opens nothing in the vault.",
+      "Wrong password: nothing in the vault can be decrypted with it.",
     );
   }
   return pasted;
@@ -147,7 +147,7 @@ onSubmit($("bake"), async () => {
     throw new Trouble("form", "Name: must have 1 to 50 characters of A-Z a-z 0-9 space _ . and -");
   }
   if ($("store").checked && kept.some((each) => each.kind === "macaroon" && each.name === name)) {
-    throw new Trouble("form", "Name: the vault already has a macaroon of this name.");
+    throw new Trouble("form", "Name: the vault already has a macaroon with this name.");
   }
   const chosen = [...document.querySelectorAll("[data-choice]:checked")];
   const wanted = permissions(preset, chosen.map((box) => box.dataset.choice));

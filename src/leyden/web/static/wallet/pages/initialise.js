@@ -26,7 +26,7 @@ onSubmit($("choose"), async () => {
   const chosen = newPassword("password", "again");
   progress("Asking the node for a seed…");
   if ((await lnd.state()) !== "NON_EXISTING") {
-    throw new Trouble("refused", "This node has a wallet already: unlock it instead.");
+    throw new Trouble("refused", "This node already has a wallet: unlock it instead.");
   }
   const before = (await platform.backups()).find(({ kind }) => kind === "seed");
   const kept = before && !$("anew").checked ? await open(before, chosen) : undefined;
@@ -48,7 +48,7 @@ async function open(before, chosen) {
     $("kept").hidden = false;
     throw new Trouble(
       error.kind,
-      "A seed is already stored for this node, and this password does not open it.",
+      "A seed is already stored for this node, and this password does not decrypt it.",
     );
   }
 }

@@ -38,7 +38,7 @@ opened.onlock = () => {
 async function open(macaroon, { locks, takesFocus = true }) {
   const told = await lnd.overview(macaroon);
   if (opened.locks !== locks) {
-    throw new Trouble("form", "The vault was locked meanwhile. Open it again.");
+    throw new Trouble("form", "The vault was locked in the meantime. Open it again.");
   }
   looks = { macaroon };
   draw(told);
@@ -105,7 +105,7 @@ function draw({ info, coins, channels }) {
     remote: sats(sum("remote_balance")),
     alias: info.alias,
     key: info.identity_pubkey,
-    peer: peer ?? "none: other nodes can't connect to this one",
+    peer: peer ?? "none: other nodes can't connect to this node",
     chain: `${info.synced_to_chain ? "Synced" : "Not synced"}, block ${Number(info.block_height).toLocaleString("en")}`,
     graph: info.synced_to_graph ? "Synced" : "Not synced",
     peers: info.num_peers,

@@ -26,7 +26,7 @@ let making, channels;
 onSubmit($("restore"), async () => {
   const password = newPassword("password", "again");
   if ((await lnd.state()) !== "NON_EXISTING") {
-    throw new Trouble("refused", "This node has a wallet already: only a new one can be restored.");
+    throw new Trouble("refused", "This node already has a wallet: you can restore only on a new node.");
   }
   const seed = $("from-vault").checked ? await kept() : typed();
   const options = {
@@ -46,7 +46,7 @@ onClick("retry", async () => {
 
 async function make() {
   await making.run();
-  progress("The wallet is made. lnd is starting…");
+  progress("The wallet is created. lnd is starting…");
   await reach(["RPC_ACTIVE", "SERVER_ACTIVE"]);
 }
 
@@ -59,7 +59,7 @@ async function next() {
 }
 
 async function bringHome() {
-  progress("lnd is searching for coins, which can take long. Keep this page open…");
+  progress("lnd is searching for coins, which can take a long time. Keep this page open…");
   await reach(["SERVER_ACTIVE"], { mayTakeLong: true });
   progress("Asking the peers to close the channels…");
   const number = await lnd.restoreChannels(await admin(), channels);

@@ -85,7 +85,7 @@ onSubmit($("reseal"), async () => {
     next,
     (done, of) => progress(`Re-encrypting: ${done} of ${of}…`),
   );
-  if (!anew.length) throw new Trouble("password", "This password opens none of these backups.");
+  if (!anew.length) throw new Trouble("password", "This password decrypts none of these backups.");
   await platform.reseal(anew);
   wipe("current", "next", "again");
   $("resealed").textContent = `Re-encrypted: ${anew.length}.`;
