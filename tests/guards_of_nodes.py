@@ -4,6 +4,14 @@ from tests.guards import Guard
 
 GUARDS = (
     Guard(
+        "whoever computes keeps the platform's event loop waiting for no slice",
+        "cli/running/servers.py",
+        "    processes.ask_for_short_slices()\n",
+        "    processes.most_files()\n",
+        "tests/processes/test_slices.py",
+        "the_platform_asks",
+    ),
+    Guard(
         "a way in is for the addresses on its whitelist",
         "gateway/envoy.py",
         '"source_prefix_ranges": [_range(source) for source in chain.sources],',

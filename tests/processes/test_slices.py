@@ -5,11 +5,15 @@ import re
 import subprocess
 import sys
 import threading
+import time
+import urllib.error
+import urllib.request
 from pathlib import Path
 
 import pytest
 
 from leyden.processes import ask_for_short_slices
+from tests.ports import free_port
 
 _SINCE = (6, 12)
 _RELEASE = re.compile(r"(\d+)\.(\d+)")
@@ -30,6 +34,18 @@ def kernel() -> tuple[int, ...]:
     found = _RELEASE.match(os.uname().release)
     assert found
     return tuple(map(int, found.groups()))
+
+
+def until_live(url: str) -> None:
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            urllib.request.urlopen(url, timeout=5).close()
+        except (urllib.error.URLError, ConnectionError):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        else:
+            return
 
 
 def in_a_thread(work: "threading.Thread") -> None:
@@ -67,3 +83,23 @@ def test_the_niceness_of_a_thread_stays() -> None:
 
     in_a_thread(threading.Thread(target=work))
     assert found == [before + 1]
+
+
+def test_the_platform_asks_for_them(tmp_path: Path) -> None:
+    if kernel() < _SINCE:
+        pytest.skip("Linux has slices of threads since 6.12")
+    port = free_port()
+    environment = {
+        **os.environ,
+        "LEYDEN_HOME": str(tmp_path / "home"),
+        "LEYDEN_API_PORT": str(port),
+        "LEYDEN_METRICS_PORT": "0",
+    }
+    leyden = Path(sys.executable).with_name("leyden")
+    subprocess.run([leyden, "migrate"], env=environment, check=True)
+    with subprocess.Popen([leyden, "serve"], env=environment) as serving:
+        try:
+            until_live(f"http://127.0.0.1:{port}/health/live")
+            assert slice_ns(str(serving.pid)) == 100_000
+        finally:
+            serving.terminate()
