@@ -234,11 +234,11 @@ async def is_examined(guest: Guest) -> None:
     """Try what can be ready for production on a private chain."""
     told = await guest.refused("doctor", "--production")
     for what in (
-        "the chain backends answer and are synced",
-        "the treasury answers, is synced and is the known one",
+        "the chain backends respond and are synced",
+        "the treasury responds, is synced, and is the expected lnd",
         "the treasury's macaroon cannot spend",
-        "the last backup is fresh",
-        "the last drill is fresh and found nothing",
+        "the last backup is recent",
+        "the last restore drill is recent and succeeded",
     ):
         assert f"ok     {what}" in told, told
 

@@ -54,13 +54,18 @@ async def test_whatever_is_missing_each_item_says_what_to_do(
     assert [each.what for each in found] == list(ITEMS)
     to_do = {each.what: each.to_do for each in found}
     assert to_do["nodes can run on mainnet"].startswith("set mainnet_backend")
-    assert to_do["webhooks go over TLS alone"] == "set webhooks_over_http = false"
-    assert to_do["nodes reach only what they may"] == 'set nodes_fence = "required"'
-    assert "leyden backup init" in to_do["backups go to another disk or machine"]
+    assert to_do["webhooks use TLS only"] == "set webhooks_over_http = false"
+    assert (
+        to_do["the egress policy of nodes is enforced"]
+        == 'set nodes_fence = "required"'
+    )
+    assert (
+        "leyden backup init" in to_do["backups are stored on another disk or machine"]
+    )
     assert to_do["metrics can be scraped"] == "set metrics_port, and scrape it"
     assert "leyden user operator" in to_do["operators sign in with a second factor"]
     assert to_do["nothing needs attention"] == ""
-    assert to_do["what is committed survives a power cut"] == ""
+    assert to_do["commits survive a power cut"] == ""
 
 
 async def test_of_pods_the_cluster_is_asked_and_not_this_machine(

@@ -64,7 +64,7 @@ def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding
         ),
     )
     yield Finding(
-        what="each node has a user of its own",
+        what="each node runs as its own user",
         well=os.geteuid() == 0,
         needed=False,
         mend="only root can start a program as another user; nodes share this one",
