@@ -12,7 +12,7 @@ LeydenError
 │   │   ├── NotAllowed           the state machine has no such move
 │   │   ├── OverQuota            the organization has as many as it may
 │   │   └── Taken                the name, or the value, is in use
-│   ├── Expired             410  it was there, and is kept no more
+│   ├── Expired             410  it existed, and was deleted
 │   ├── TooLarge            413
 │   ├── NotJson             415
 │   └── TooMany             429  comes with Retry-After

@@ -221,7 +221,7 @@ def test_the_page_of_commands_works_as_written(
 ) -> None:
     done = typed(blocks("docs/cli.md"), up, environment)
     assert "evening light is running" in done.stdout
-    assert "became credit" in done.stdout
+    assert "sat as credit" in done.stdout
 
 
 def test_the_api_answers_with_the_key_that_up_made(up: Path) -> None:

@@ -59,12 +59,14 @@ def test_a_stop_waits_no_longer_than_its_grace() -> None:
 def test_a_port_in_use_is_one_clear_line() -> None:
     with closing(bind("127.0.0.1", 0)[0]) as taken:
         port = taken.getsockname()[1]
-        with pytest.raises(SetupError, match=f"port {port} on 127.0.0.1 is taken") as e:
+        with pytest.raises(
+            SetupError, match=f"port {port} on 127.0.0.1 is in use"
+        ) as e:
             bind("127.0.0.1", port)
         assert "LEYDEN_API_PORT" in str(e.value)
     with pytest.raises(SetupError, match="not have the address"):
         bind("192.0.2.1", 0)
-    with pytest.raises(SetupError, match="api_host: there is no address"):
+    with pytest.raises(SetupError, match="api_host: no IP address for"):
         bind("nobody.invalid", 0)
 
 

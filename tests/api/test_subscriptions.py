@@ -143,7 +143,7 @@ async def test_a_change_is_held_to_the_same_rules(alice: Caller) -> None:
         ({"types": ["nothing"]}, "types: "),
         ({"description": "\0"}, "description"),
         ({"paused": "yes"}, "paused"),
-        ({"stopped": True}, "no field stopped"),
+        ({"stopped": True}, "unknown field stopped"),
     ):
         answer = await alice.post(one, body)
         assert answer.status == 400, body

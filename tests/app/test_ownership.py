@@ -115,7 +115,7 @@ async def test_a_home_from_before_takes_its_nodes_if_it_has_their_folders(
     node = await keep(platform)
     async with another(platform, tmp_path / "other") as other:
         await refused(other, "1 nodes of this database have no folder")
-    await refused(platform, f"no folder in .*, the first of them {node.id}")
+    await refused(platform, f"no folder in .*, such as {node.id}")
     (platform.settings.home_path / "nodes" / node.id).mkdir(parents=True)
     async with owned(platform, watches=True):
         pass

@@ -357,7 +357,7 @@ def test_what_is_no_ciphertext_is_refused(kind: str) -> None:
     ],
 )
 def test_half_a_character_is_no_ciphertext(text: str) -> None:
-    with pytest.raises(Malformed, match="must be encrypted before"):
+    with pytest.raises(Malformed, match="must be encrypted, with"):
         check_backup(text, kind="seed", limit=SEED_LIMIT)
 
 

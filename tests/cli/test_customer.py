@@ -359,7 +359,7 @@ def test_what_cannot_be_claimed_says_what_to_do(
     named = typed("claim", direct["order_id"])
     assert (named.exit_code, "names its node" in named.stderr) == (5, True)
     assert typed("claim", "../x").exit_code == 2
-    assert "there is no such order" in typed("claim", "nowhere").stderr
+    assert "order not found" in typed("claim", "nowhere").stderr
     assert not list((alone / "state").rglob("claim.json"))
 
 

@@ -158,13 +158,13 @@ def test_doctor_offers_settings_for_all_ports_that_somebody_has(
         examined = typed("doctor")
         said = f"MISSING  2 ports are in use: {taken[0]}, {taken[1]}\n"
         missing = examined.stdout.partition(said)[2].splitlines()
-        assert missing[0].endswith(f"add free ones to {tmp_path}/home/leyden.toml:")
+        assert missing[0].endswith(f"add free ports to {tmp_path}/home/leyden.toml:")
         (tmp_path / "home").mkdir()
         lines = "".join(f"{each.strip()}\n" for each in missing[1:3])
         (tmp_path / "home" / "leyden.toml").write_text(lines)
         monkeypatch.delenv("LEYDEN_API_PORT")
         monkeypatch.delenv("LEYDEN_DEVNET_BTCD_PORT")
-        assert "ports are free, as `up` needs" in typed("doctor").stdout
+        assert "ports are free, for `leyden up`" in typed("doctor").stdout
 
 
 @pytest.mark.usefixtures("free_ports")

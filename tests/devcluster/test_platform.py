@@ -453,7 +453,7 @@ async def test_a_place_that_is_not_for_nodes_is_refused(
     why = await refusal(replace(admin, kubernetes_storage_class="local"))
     assert "local's reclaimPolicy is Delete; it must be Retain" in why
     why = await refusal(replace(admin, kubernetes_storage_class="none"))
-    assert "there is no class 'none'" in why
+    assert "no storage class 'none'" in why
 
     claim = harbour.claim("somebody")
     where = ("--namespace", shore.others[0])
@@ -470,7 +470,7 @@ async def test_a_namespace_belongs_to_one_database_and_a_database_to_one_place(
     async with running(own):
         pass
     other = replace(own, home=str(tmp_path / "other"))
-    assert "belongs to another installation" in await refusal(other)
+    assert "belongs to another Leyden installation" in await refusal(other)
     why = await refusal(replace(own, kubernetes_namespace="default"))
     assert f"belong to another home, last on namespace {shore.others[1]} at" in why
     why = await refusal(replace(own, runtime="local"))

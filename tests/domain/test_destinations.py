@@ -58,7 +58,7 @@ def test_a_key_is_the_x_of_a_point_of_the_curve(sign: str, x: int) -> None:
 
 def test_a_text_longer_than_any_node_is_not_read() -> None:
     assert destinations.parse(G.ljust(400), field="node") == (G, "")
-    with pytest.raises(Malformed, match=r"^node: must be a public key, maybe with"):
+    with pytest.raises(Malformed, match=r"^node: must be a public key, or"):
         destinations.parse(G.ljust(401), field="node")
 
 

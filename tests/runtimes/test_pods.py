@@ -88,7 +88,7 @@ def test_on_a_machine_that_does_not_answer_nothing_is_known() -> None:
     assert pods.unseen(runs, {"machine-1": machine("True")}) == ""
     assert pods.unseen(runs, {"machine-1": machine("False")}) == "", "it says so itself"
     lost = pods.unseen(runs, {"machine-1": machine("Unknown")})
-    assert lost == "machine machine-1 does not answer"
+    assert lost == "machine machine-1 does not respond"
     assert "not in the cluster any more" in pods.unseen(runs, {})
 
 

@@ -61,7 +61,7 @@ async def test_private_addresses_are_refused_and_not_dialled(
     dialing: Dialing, host: str
 ) -> None:
     with pytest.raises(
-        Malformed, match=r"^node: .*(private or reserved|in one way only)"
+        Malformed, match=r"^node: .*(private or reserved|ambiguous IP address)"
     ):
         dialing.check(f"{host}:9735", field="node")
     if "localhost" not in host:

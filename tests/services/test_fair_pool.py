@@ -137,8 +137,8 @@ async def test_what_a_helper_took_is_counted() -> None:
     waiting = asyncio.create_task(pool.run("alice", again))
     await asyncio.sleep(0)
     assert await pool.run("charlie", short) == 7
-    assert begun == [long, short]
     assert await waiting == 8
+    assert begun == [long, short, again]
     helpers.close()
 
 

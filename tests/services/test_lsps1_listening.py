@@ -159,6 +159,6 @@ async def test_what_is_missing_is_told(
     harness.seller.own_features = frozenset()
     found = await state.look(shop, replace(RULES, organization="nobody"))
     organization, announced = found.missing
-    assert "there is no organization 'nobody'" in organization
+    assert "no organization 'nobody'" in organization
     assert "--protocol.custom-nodeann=729" in announced
     assert found.sold["min_required_channel_confirmations"] == 1

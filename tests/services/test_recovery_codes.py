@@ -86,7 +86,7 @@ async def test_each_code_signs_in_once_however_it_is_typed(
     assert len(set(codes)) == recovery_codes.COUNT
     for typed in (codes[0], f"  {codes[1].replace('-', ' ').upper()} "):
         assert (await recover(platform, alice, typed)).whole
-        with pytest.raises(Unauthorized, match="was used before"):
+        with pytest.raises(Unauthorized, match="was already used"):
             await recover(platform, alice, typed)
     assert (await authenticators.get(platform, who)).recovery_codes == 8
     lines = await platform.database.reader.audit.latest(most=50)

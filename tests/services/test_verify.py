@@ -227,5 +227,5 @@ async def test_coins_that_nobody_booked_are_found_in_a_day(
     books.payments.send(books.by_chain.onchain_address, 5)
     await books.hear()
     books.payments.mine(confirmations)
-    forgotten = ["I5: output OUTPUT is there and not booked"]
+    forgotten = ["I5: output OUTPUT exists and is not booked"]
     assert await books.broken() == forgotten * (confirmations > 144)

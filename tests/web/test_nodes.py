@@ -276,11 +276,11 @@ async def test_whoever_only_looks_changes_nothing(
     assert shown.status == 200
     assert "<form" not in shown.text.split("<main")[1]
     assert "data-dialog" not in shown.text
-    assert "As viewer you can look at this node." in shown.text
+    assert "As viewer you can view this node, but not change it." in shown.text
     for path in ("/stop", "/restart", "/update", "/delete", "/settings", "/whitelist"):
         refused = await bob.submit(f"{page}{path}", {"name": "harbour light"})
         assert refused.status == 403
-        assert "Your role, viewer, can look" in refused.text
+        assert "Your role, viewer, can view this but not change it." in refused.text
     assert (await bob.get(f"{bob.root}/nodes/new")).status == 403
     assert "webhook_secret" not in (await bob.get(f"{page}/settings")).text
 

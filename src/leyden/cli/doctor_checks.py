@@ -17,7 +17,7 @@ from leyden.daemons import build as builds
 from leyden.daemons import catalogue
 from leyden.daemons.toolchain import installer
 from leyden.daemons.workshop import place
-from leyden.devnet.wiring import PEER_PORTS
+from leyden.devnet.access import PEER_PORTS
 from leyden.domain import peer_ports
 from leyden.errors import LeydenError
 from leyden.processes import most_files

@@ -5,6 +5,7 @@ the auctioneer use it.
 """
 
 from pathlib import Path
+from typing import Final
 
 import msgspec
 
@@ -12,6 +13,7 @@ from leyden.errors import SetupError
 from leyden.files import write_private
 
 _FILE = "network.json"
+PEER_PORTS: Final = "21000-21999"  # of nodes on a private chain, unless set
 
 
 class Btcd(msgspec.Struct, frozen=True, kw_only=True):

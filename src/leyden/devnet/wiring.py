@@ -15,8 +15,6 @@ from leyden.domain.times import utc_now
 from leyden.errors import SetupError
 from leyden.settings import Settings
 
-PEER_PORTS = "21000-21999"
-
 
 def running_settings(given: Settings) -> Settings:
     """Return the settings that `leyden up` runs this home with.
@@ -71,7 +69,7 @@ def with_chain(given: Settings, chain: access.Access) -> Settings:
         nodes_may_reach=given.nodes_may_reach
         or ", ".join(lnd.peer for lnd in chain.lnds.values()),
         # Nobody else is on this chain: peers of nodes are on this machine too.
-        peer_ports=given.peer_ports or PEER_PORTS,
+        peer_ports=given.peer_ports or access.PEER_PORTS,
         # Whoever tries webhooks here has the receiver on this machine.
         webhooks_over_http=True,
         webhook_networks=given.webhook_networks or "127.0.0.0/8, ::1/128",

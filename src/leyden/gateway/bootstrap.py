@@ -30,6 +30,12 @@ class Control(Struct, frozen=True, kw_only=True):
     pause_s: float = 0.05
     patience_s: float = 30
 
+    def __post_init__(self) -> None:
+        """Refuse a URL without a host, https without a CA, and http with one."""
+        url = urlsplit(self.url)
+        if url.hostname is None or (url.scheme == "https") != bool(self.ca_path):
+            raise ValueError(f"{self.url}: https needs a CA file, http has none")
+
 
 class Bootstrap(Struct, frozen=True, kw_only=True):
     """The startup configuration of one Envoy."""
@@ -151,8 +157,6 @@ def flags(bootstrap: Path, *, workers: int) -> tuple[str, ...]:
 
 def _control(control: Control) -> dict[str, Any]:
     url = urlsplit(control.url)
-    if url.hostname is None or (url.scheme == "https") != bool(control.ca_path):
-        raise ValueError(f"{control.url}: https needs a CA file, http has none")
     port = url.port or (443 if control.ca_path else 80)
     address = {"socket_address": {"address": url.hostname, "port_value": port}}
     cluster: dict[str, Any] = {

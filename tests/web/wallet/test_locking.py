@@ -97,7 +97,7 @@ async def test_what_is_locked_while_the_node_answers_stays_locked(
     kept = await Modular(other).run(FIND)
     if how:
         assert (shown, kept) == ("", None)
-        assert "locked meanwhile" in await page.inner_text("#wrong")
+        assert "locked in the meantime" in await page.inner_text("#wrong")
         assert not await page.locator("#lock").is_visible()
     else:
         assert shown == "harbour light"

@@ -61,7 +61,7 @@ async def broken_by(
             if counts and not mined:
                 yield Broken("I5", f"output {known.outpoint} is booked and not there")
             if not counts and output is not None and output.confirmations > _ENOUGH:
-                yield Broken("I5", f"output {known.outpoint} is output and not booked")
+                yield Broken("I5", f"output {known.outpoint} exists and is not booked")
             if output is not None and output.sats != known.sats:
                 yield Broken("I5", f"output {known.outpoint} has another sum")
     for outpoint in outputs:
