@@ -111,6 +111,8 @@ class NodeItem(BaseModel):
     lnd_version: str
     service_version: str
     update_available: bool
+    peer_address: str
+    onion_address: str
 
 
 class NodesAnswer(BaseModel):
@@ -229,6 +231,9 @@ def _item(node: Node) -> dict[str, Any]:
         "lnd_version": node.version,
         "service_version": _SERVICE_VERSION,
         "update_available": _is_old(node.version),
+        # This installation has neither peer ports nor Tor.
+        "peer_address": "",
+        "onion_address": "",
     }
 
 
