@@ -54,8 +54,8 @@ async def up(
     cache: Path,
     progress: Progress,
     say: Say,
-) -> None:
-    """Make a cluster, or what is missing of it; returns when it can be used.
+) -> Parts:
+    """Make a cluster, or what is missing of it; return its parts when it can be used.
 
     `machines`: as many as there were, at first one.
     """
@@ -87,6 +87,7 @@ async def up(
                     heard_since=_started(places.control_plane),
                 )
                 say(f"{folder.name} is ready ({time.monotonic() - began:.1f} s)")
+    return made_of
 
 
 async def down(places: Places, packaged: Packages, say: Say) -> None:

@@ -23,6 +23,11 @@ class Parts(Struct, frozen=True, kw_only=True):
     binaries: Mapping[str, Path]
     images: Sequence[Image] = ()
 
+    def by_digest(self, name: str) -> str:
+        """Return an image's name that names its content, too."""
+        archives = (each.archive for each in self.images if each.name == name)
+        return images.by_digest(next(archives))
+
 
 async def ensure(cache: Path, *, pods: bool, progress: Progress) -> Parts:
     """Return the parts, downloaded and built where they were missing."""

@@ -4,14 +4,12 @@ The platform, its gateway and the chain stay programs of this machine. Pods reac
 at the address that this machine has in the cluster's network.
 """
 
-import platform
 from pathlib import Path
 from typing import Final
 
 from leyden.daemons import catalogue
 from leyden.daemons.progress import Progress
-from leyden.daemons.workshop import place
-from leyden.devcluster import binaries, credentials, images, namespaces, packages
+from leyden.devcluster import credentials, images, namespaces, packages
 from leyden.devcluster import cluster as clusters
 from leyden.devcluster.api import opened
 from leyden.devcluster.cluster import Say
@@ -46,7 +44,7 @@ async def start(
 ) -> access.Cluster:
     """Start the cluster, or what is missing of it, with a namespace for nodes."""
     places = Places.of(home)
-    await clusters.up(
+    parts = await clusters.up(
         places,
         machines=None,
         pods=True,
@@ -59,13 +57,14 @@ async def start(
         raise SetupError(f"{places.folder} has a cluster without pods; remove it")
     await _create_namespace(places, decided)
     host = str(decided.addresses.host)
+    version = catalogue.find("lnd")[1].version
     return access.Cluster(
         host=host,
         kubeconfig=str(places.kubeconfig),
         namespace=_NAMESPACE,
         storage_class=RETAINED_CLASS,
-        images=_lnd_image(cache),
-        companion_image=_companion_image(cache),
+        images=f"v{version}={parts.by_digest(images.lnd(version))}",
+        companion_image=parts.by_digest(images.COMPANION),
         companion_url=f"https://{host}:{companion_port}",
     )
 
@@ -95,20 +94,3 @@ async def _create_namespace(places: Places, decided: Cluster) -> None:
                 "metadata": {"name": _NAMESPACE},
             },
         )
-
-
-def _lnd_image(cache: Path) -> str:
-    tools, program = catalogue.find("lnd")
-    built = images.ensure_lnd(
-        cache,
-        place(cache, tools, program),
-        program.version,
-        machine=platform.machine(),
-    )
-    return f"v{program.version}={images.by_digest(built.archive)}"
-
-
-def _companion_image(cache: Path) -> str:
-    found = place(cache, *catalogue.find("companion", sets=binaries.SETS))
-    built = images.ensure_companion(cache, found, machine=platform.machine())
-    return images.by_digest(built.archive)
