@@ -7,7 +7,7 @@ the same server that answers the same bytes without a thought, and against FastA
 SQLAlchemy, which checks the same key and reads the same rows (peer.py). On SQLite, with
 ten thousand nodes, where answers are kept, and how long the slowest of a hundred wait
 at half of what each can do; then while somebody commits all the time, which ends what
-is kept; then on PostgreSQL, where nothing is.
+is kept; then on PostgreSQL, quiet and while somebody commits.
 """
 
 import argparse
@@ -16,17 +16,20 @@ import sqlite3
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event, Thread
 from urllib.request import Request, urlopen
 
+import psycopg
 from bench.contenders import contender
 from bench.crowd import fill
 from bench.installation import Customer, prepare, served
 from bench.load import Load, ask
 from bench.measure import Figures, Report, turns
+
+Connection = sqlite3.Connection | psycopg.Connection[object]
 
 _CROWD = 9_990
 _COMMITS_PER_S = 200
@@ -58,15 +61,19 @@ def main() -> int:
             if given.only != "busy":
                 _quiet(report, targets, customer, given.rounds)
             if given.only != "sqlite":
-                with _commits(folder):
+                with _commits(_sqlite(folder)):
                     what = f"SQLite beside {_COMMITS_PER_S} commits/s"
                     _fresh(report, what, targets, customer, given.rounds)
     if given.only in {None, "postgres"}:
         with ExitStack() as stack:
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-            customer = prepare(folder, url=stack.enter_context(_postgres()))
+            url = stack.enter_context(_postgres())
+            customer = prepare(folder, url=url)
             targets = _targets(stack, folder, customer)
             _fresh(report, "PostgreSQL", targets, customer, given.rounds)
+            with _commits(psycopg.connect(url, autocommit=True)):
+                what = f"PostgreSQL beside {_COMMITS_PER_S} commits/s"
+                _fresh(report, what, targets, customer, given.rounds, of_raw=0)
     return report.end()
 
 
@@ -97,15 +104,20 @@ def _fresh(
     targets: dict[str, Target],
     customer: Customer,
     rounds: int,
+    *,
+    of_raw: float = _FRESH,
 ) -> None:
-    """Measure where no answer is kept; by processor time, which commits do not take."""
+    """Measure with the goals of reads without answers; by processor time.
+
+    Commits do not take any of it.
+    """
     speed, work = _measured(targets, customer, rounds)
     _note(report, where, speed, work)
     what = f"requests/processor-s, {where}"
     report.null(work.ratio("raw again", "raw", what=f"{what}: raw again / raw"))
     for name, base, goal in (
-        ("list", "raw", _FRESH),
-        ("get", "raw get", _FRESH),
+        ("list", "raw", of_raw),
+        ("get", "raw get", of_raw),
         ("list", "peer list", _OF_PEER),
         ("get", "peer get", _OF_PEER),
     ):
@@ -141,7 +153,7 @@ def _asked(target: Target, customer: Customer, per_second: float = 0) -> Load:
 
 
 @contextmanager
-def _commits(folder: Path) -> Iterator[None]:
+def _commits(database: Connection) -> Iterator[None]:
     """Commit something all the time, from another process than the server's.
 
     Something else each time: SQLite commits nothing where a row stays as it is.
@@ -149,14 +161,11 @@ def _commits(folder: Path) -> Iterator[None]:
     over = Event()
 
     def write() -> None:
-        with closing(sqlite3.connect(folder / "leyden.db", timeout=10)) as database:
-            database.execute("PRAGMA synchronous=OFF")
-            while not over.wait(1 / _COMMITS_PER_S):
-                with database:
-                    database.execute(
-                        "UPDATE person SET created = created + 1"
-                        " WHERE id = (SELECT min(id) FROM person)"
-                    )
+        while not over.wait(1 / _COMMITS_PER_S):
+            database.execute(
+                "UPDATE person SET created = created + 1"
+                " WHERE id = (SELECT min(id) FROM person)"
+            )
 
     writer = Thread(target=write)
     writer.start()
@@ -165,6 +174,18 @@ def _commits(folder: Path) -> Iterator[None]:
     finally:
         over.set()
         writer.join()
+        database.close()
+
+
+def _sqlite(folder: Path) -> Connection:
+    database = sqlite3.connect(
+        folder / "leyden.db",
+        timeout=10,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    database.execute("PRAGMA synchronous=OFF")
+    return database
 
 
 @contextmanager

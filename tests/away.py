@@ -1,6 +1,6 @@
 """Databases that went away or are busy, as those who ask them see it."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from datetime import datetime
 
@@ -30,8 +30,9 @@ class AwayDatabase:
     is_alone = True
     reader = Stores(_Away())
 
-    def edition(self) -> None:
-        """Know of none."""
+    async def edition(self) -> Hashable:
+        """Raise what a read raises."""
+        raise DatabaseAway(retry_after_s=5)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Stores]:
@@ -63,9 +64,9 @@ class BusyDatabase:
         self.reader = database.reader
         self.is_stale = False
 
-    def edition(self) -> int | None:
+    async def edition(self) -> Hashable:
         """Return the database's own."""
-        return self._database.edition()
+        return await self._database.edition()
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Stores]:

@@ -5,7 +5,7 @@ there. Dead, it does nothing any more: neither commits nor calls.
 """
 
 import contextlib
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar, cast
@@ -55,10 +55,10 @@ class MortalDatabase:
             raise Crashed
         return self._database.reader
 
-    def edition(self) -> int | None:
+    async def edition(self) -> Hashable:
         if self._fuse.dead:
             raise Crashed
-        return self._database.edition()
+        return await self._database.edition()
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Stores]:

@@ -77,3 +77,46 @@ async def test_a_connection_that_the_server_has_ended_is_not_used(
         await other.execute(_END_OTHERS)
     async with database.transaction() as tx:
         assert await tx.accounts.get(harbour.id) == harbour
+
+
+async def commit(database: Database, name: str = "Harbour Light") -> None:
+    async with database.transaction() as tx:
+        await tx.accounts.add(an_organization(name))
+
+
+async def test_an_edition_lasts_until_anybody_commits(
+    database: Database, postgres_url: str
+) -> None:
+    first = await database.edition()
+    await database.reader.accounts.list_()
+    assert await database.edition() == first
+    other = await open_database(postgres_url)
+    await commit(other)
+    await other.close()
+    second = await database.edition()
+    await commit(database, "Pier Light")
+    assert len({first, second, await database.edition()}) == 3
+
+
+async def test_who_asks_for_the_edition_at_once_shares_a_statement(
+    database: Database,
+) -> None:
+    asked = [asyncio.create_task(database.edition()) for _ in range(LIGHTS)]
+    await asyncio.sleep(0)  # all have asked
+    asked[0].cancel()
+    assert len(database._reads._waiting) == 1  # type: ignore[attr-defined]
+    found = await asyncio.gather(*asked[1:])
+    assert found == [await database.edition()] * (LIGHTS - 1)
+
+
+async def test_who_asks_for_the_edition_while_it_is_read_gets_a_newer_one(
+    database: Database, postgres_url: str
+) -> None:
+    other = await open_database(postgres_url)
+    before = asyncio.create_task(database.edition())
+    for _ in range(2):
+        await asyncio.sleep(0)  # it is on its way
+    await commit(other)
+    after = await asyncio.gather(before, database.edition())
+    await other.close()
+    assert after[1] == await database.edition()

@@ -48,7 +48,6 @@ log = logging.getLogger(__name__)
 class _Call(Struct, frozen=True):
     """An authenticated request, and its operation."""
 
-    edition: int | None  # of the database, when the key was looked up
     principal: Principal
     operation: Operation
     parameters: dict[str, str]
@@ -92,28 +91,40 @@ class Api:
         self, scope: Scope, receive: Receive
     ) -> tuple[int, bytes | Stream, Headers]:
         method = scope["method"]
-        if method == "OPTIONS" and (methods := self._find(scope)[0]):
+        methods, parameters = self._find(scope)
+        if method == "OPTIONS" and methods:
             return 204, b"", [(b"allow", _allowed(methods))]
+        operation = methods.get("GET" if method == "HEAD" else method)
         wants = reading.wants(scope)
         now = self._platform.clock()
-        cache_key = self._cache.key_of(scope, wants.key)
-        if cache_key and (cached := self._cache.find(cache_key, now=now)):
-            scope["operation"] = cached.operation
-            await self._callers.count(cached.principal, now=now)
-            return 200, cached.body, _JSON
-        edition = self._platform.database.edition()
+        cache_key = edition = None
+        if (
+            operation
+            and operation.cacheable
+            and wants.key
+            and not scope["query_string"]
+        ):
+            cache_key = self._cache.key_of(scope, wants.key)
+            edition, cached = await self._cache.find(cache_key, now=now)
+            if cached:
+                scope["operation"] = operation.name
+                await self._callers.count(cached.principal, now=now)
+                return 200, cached.body, _JSON
         principal = await self._callers.authenticate(scope, wants.key, now=now)
-        operation, parameters = self._route(scope, principal)
+        if not methods:
+            raise NotFound
+        if operation is None:
+            raise MethodNotAllowed
+        scope["operation"] = operation.name
+        _check_may(principal, operation, parameters)
         await turns.begin(principal.organization_id)
-        if not operation.cacheable or scope["query_string"]:
-            call = _Call(edition, principal, operation, parameters, wants, now)
+        if cache_key is None:
+            call = _Call(principal, operation, parameters, wants, now)
             return await self._execute(call, scope, receive)
         records = self._platform.records
         look = Look(principal=principal, path=parameters, records=records)
         body = self._encode(await operation.run(look))
-        if cache_key:
-            response = CachedResponse(principal, operation.name, body)
-            self._cache.keep(cache_key, response, edition=edition)
+        self._cache.keep(cache_key, CachedResponse(principal, body), edition=edition)
         return 200, body, _JSON
 
     async def _execute(
@@ -132,8 +143,7 @@ class Api:
             )
             # Reading may have taken long, and the key may have ended meanwhile.
             now = self._platform.clock()
-            if self._may_be_revoked(call, now):
-                principal = await self._callers.confirm(call.wants.key)
+            principal = await self._callers.confirm(call.wants.key)
         if (query := reading.query(scope, operation)) is not None:
             arguments["query"] = query
         request = Request(
@@ -166,35 +176,10 @@ class Api:
         )
         return status, body, _JSON
 
-    def _may_be_revoked(self, call: _Call, now: datetime) -> bool:
-        is_as_it_was = (
-            call.edition is not None
-            and call.edition == self._platform.database.edition()
-        )
-        return not is_as_it_was or call.principal.has_ended(now)
-
     def _find(self, scope: Scope) -> tuple[Methods, dict[str, str]]:
         if reading.is_disguised(scope["raw_path"]):
             return {}, {}
         return self.table.find(scope["path"])
-
-    def _route(
-        self, scope: Scope, principal: Principal
-    ) -> tuple[Operation, dict[str, str]]:
-        """Return the requested operation and its path parameters.
-
-        Reject paths that do not exist or belong to another organization.
-        """
-        methods, parameters = self._find(scope)
-        if not methods:
-            raise NotFound
-        method = scope["method"]
-        operation = methods.get("GET" if method == "HEAD" else method)
-        if operation is None:
-            raise MethodNotAllowed
-        scope["operation"] = operation.name
-        _check_may(principal, operation, parameters)
-        return operation, parameters
 
     def _refusal(self, error: LeydenError, scope: Scope) -> tuple[int, bytes, Headers]:
         headers = _JSON

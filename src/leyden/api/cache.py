@@ -1,5 +1,6 @@
 """The cache of API responses, by request and key."""
 
+from collections.abc import Hashable
 from datetime import datetime
 from typing import Any
 
@@ -15,7 +16,6 @@ class CachedResponse(Struct, frozen=True):
     """A response, and the principal it was sent to."""
 
     principal: Principal
-    operation: str
     body: bytes
 
 
@@ -25,19 +25,21 @@ class ApiCache:
     def __init__(self, database: Database) -> None:
         self._answers = ResponseCache(database)
 
-    def key_of(self, scope: Any, key: str | None) -> CacheKey | None:
-        """Return the cache key of a request; None if it is never cached."""
-        if key is None or scope["query_string"] or scope["method"] == "POST":
-            return None
+    def key_of(self, scope: Any, key: str) -> CacheKey:
+        """Return the cache key of a request."""
         return scope["method"], scope["raw_path"], self._answers.digest(key)
 
-    def find(self, request: CacheKey, *, now: datetime) -> CachedResponse | None:
-        """Return the cached response, unless the key has ended since."""
-        cached: CachedResponse | None = self._answers.find(request)
-        return cached if cached and not cached.principal.has_ended(now) else None
+    async def find(
+        self, request: CacheKey, *, now: datetime
+    ) -> tuple[Hashable, CachedResponse | None]:
+        """Return the database's edition, and what is cached unless the key ended."""
+        edition, cached = await self._answers.find(request)
+        if cached is not None and cached.principal.has_ended(now):
+            return edition, None
+        return edition, cached
 
     def keep(
-        self, request: CacheKey, response: CachedResponse, *, edition: int | None
+        self, request: CacheKey, response: CachedResponse, *, edition: Hashable
     ) -> None:
         """Cache a response."""
         self._answers.keep(request, response, size=len(response.body), edition=edition)

@@ -9,8 +9,8 @@ from typing import Final
 
 from leyden.daemons import catalogue
 from leyden.daemons.progress import Progress
-from leyden.devcluster import credentials, images, namespaces, packages
 from leyden.devcluster import cluster as clusters
+from leyden.devcluster import credentials, images, namespaces, packages
 from leyden.devcluster.api import opened
 from leyden.devcluster.cluster import Say
 from leyden.devcluster.credentials import Credentials

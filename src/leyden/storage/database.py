@@ -7,6 +7,7 @@ Everything in the block is durable when it ends, or nothing of it happened.
 Blocks do no network I/O: on SQLite all writers queue behind them.
 """
 
+from collections.abc import Hashable
 from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
@@ -28,11 +29,10 @@ class Database(Protocol):
         """Reading without a transaction; each statement sees the latest commit."""
         ...
 
-    def edition(self) -> int | None:
-        """Return a number that changes with every commit by any process.
+    async def edition(self) -> Hashable:
+        """Return what changes with every commit by any process, and never comes back.
 
-        None if that would cost as much as reading. Data read after this call is
-        of this edition or newer.
+        Data read after this call is of this edition or newer.
         """
         ...
 

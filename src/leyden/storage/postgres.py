@@ -148,6 +148,7 @@ class PostgresDatabase:
         self._reads = Reads(pool)
         self._places = Places(_POOL_SIZE - PIPELINES)
         self.reader = Stores(self._reads)
+        self.edition = self._reads.edition
         self._listeners: list[Wake] = []
         self._ear = asyncio.create_task(self._hear(), name="postgres listener")
 
@@ -173,10 +174,6 @@ class PostgresDatabase:
     def listen(self, wake: Wake) -> None:
         """Call `wake` after each commit, here or elsewhere, that queued tasks."""
         self._listeners.append(wake)
-
-    def edition(self) -> None:
-        """Return None: the edition would take another round trip."""
-        return
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Stores]:

@@ -18,26 +18,35 @@ from leyden.storage.postgres_errors import translating
 from leyden.storage.statements import OnlyReads, Row, Statement, Value
 from leyden.values import Struct
 
+# Equal snapshots show the same rows. They only move on, except in a server that was
+# restored or took over: it has started at another time.
+_EDITION = Statement(
+    "SELECT CAST(pg_postmaster_start_time() AS text), "
+    "CAST(pg_current_snapshot() AS text)",
+    name="edition",
+)
 _AT_ONCE = 64
 PIPELINES = 2  # a slow one leaves the other; the rest leaves with the next
 
 
 class _Read(Struct, frozen=True, eq=False):
-    """A statement and its waiting caller."""
+    """A statement and who waits for its rows."""
 
     statement: Statement
     values: Mapping[str, Value]
-    rows: asyncio.Future[list[Row]]
+    callers: list[asyncio.Future[list[Row]]]
 
     def answer(self, rows: list[Row]) -> None:
-        """Pass on the rows, if the caller still waits."""
-        if not self.rows.done():
-            self.rows.set_result(rows)
+        """Pass on the rows to each caller that still waits."""
+        for caller in self.callers:
+            if not caller.done():
+                caller.set_result(rows)
 
     def fail(self, error: Exception) -> None:
-        """Raise the error in the caller, if it still waits."""
-        if not self.rows.done():
-            self.rows.set_exception(error)
+        """Raise the error in each caller that still waits."""
+        for caller in self.callers:
+            if not caller.done():
+                caller.set_exception(error)
 
 
 class Reads(OnlyReads):
@@ -46,21 +55,36 @@ class Reads(OnlyReads):
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[Any]]) -> None:
         self._pool = pool
         self._waiting: list[_Read] = []
+        self._edition: _Read | None = None  # waits, too
         self._running: set[asyncio.Task[None]] = set()
 
     async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
         """Return the rows as of now."""
-        loop = asyncio.get_running_loop()
-        if not self._waiting:
-            loop.call_soon(self._begin)
-        read = _Read(statement, values, loop.create_future())
-        self._waiting.append(read)
-        return await read.rows
+        return await self._caller_of(self._add(statement, values))
+
+    async def edition(self) -> Row:
+        """Return what no two commits have in common, read once for all who wait."""
+        if self._edition is None:
+            self._edition = self._add(_EDITION, {})
+        (edition,) = await self._caller_of(self._edition)
+        return edition
 
     async def close(self) -> None:
         """Finish the statements that wait."""
         while self._running:
             await asyncio.wait(self._running)
+
+    def _add(self, statement: Statement, values: Mapping[str, Value]) -> _Read:
+        if not self._waiting:
+            asyncio.get_running_loop().call_soon(self._begin)
+        read = _Read(statement, values, [])
+        self._waiting.append(read)
+        return read
+
+    def _caller_of(self, read: _Read) -> asyncio.Future[list[Row]]:
+        caller = asyncio.get_running_loop().create_future()
+        read.callers.append(caller)
+        return caller
 
     def _begin(self) -> None:
         while self._waiting and len(self._running) < PIPELINES:
@@ -68,6 +92,8 @@ class Reads(OnlyReads):
             del self._waiting[:_AT_ONCE]
 
     def _run(self, reads: Sequence[_Read]) -> None:
+        if self._edition in reads:
+            self._edition = None  # whoever asks from now on came after it was read
         task = asyncio.create_task(self._answer(reads))
         self._running.add(task)
         task.add_done_callback(self._ended)

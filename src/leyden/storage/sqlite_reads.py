@@ -28,7 +28,7 @@ class Reads(ReadingStatements):
         self._looked = False
         self._ending: asyncio.Handle | None = None
 
-    def edition(self) -> int:
+    async def edition(self) -> int:
         """Return a number that changes with every commit by any process."""
         if not self._looked:
             self._look()

@@ -46,13 +46,13 @@ def after_commits(database: Database, look: Look) -> Look:
     For pages that show only the database: checking ten thousand nodes takes
     some milliseconds, twice a second for each person with an open list.
     """
-    edition: int | None = None
+    edition: Hashable = None
     found: Hashable = None
 
     async def again() -> Hashable:
         nonlocal edition, found
-        newest = database.edition()
-        if newest is None or newest != edition:
+        newest = await database.edition()
+        if newest != edition:
             found, edition = await look(), newest
         return found
 

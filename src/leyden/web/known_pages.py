@@ -1,5 +1,6 @@
 """The pages that are kept for who looks again, and by what each is known."""
 
+from collections.abc import Hashable
 from datetime import datetime
 from typing import Any
 
@@ -28,17 +29,19 @@ class KnownPages:
         self._platform = platform
         self._answers = ResponseCache(platform.database)
 
-    def find(self, scope: Any, *, now: datetime) -> KnownPage | None:
-        """Return the page, unless somebody committed or the session ended since."""
+    async def find(
+        self, scope: Any, *, now: datetime
+    ) -> tuple[Hashable, KnownPage | None]:
+        """Return the database's edition, and the page unless the session ended."""
         if (asked := self._asked(scope)) is None:
-            return None
-        known: KnownPage | None = self._answers.find(asked)
+            return None, None
+        edition, known = await self._answers.find(asked)
         if known is None:
-            return None
+            return edition, None
         goes_on = sign_in.goes_on(self._platform, known.somebody.session, now=now)
-        return known if goes_on else None
+        return edition, known if goes_on else None
 
-    def keep(self, scope: Any, known: KnownPage, *, edition: int | None) -> None:
+    def keep(self, scope: Any, known: KnownPage, *, edition: Hashable) -> None:
         """Show it like this from now on."""
         if asked := self._asked(scope):
             self._answers.keep(asked, known, size=len(known.body), edition=edition)

@@ -10,7 +10,7 @@
 import logging
 import secrets
 import time
-from collections.abc import Iterable, MutableMapping
+from collections.abc import Hashable, Iterable, MutableMapping
 from typing import Any, cast
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -86,15 +86,6 @@ class Site:
                     headers.setdefault(name, value)
             await send(message)
 
-        if known := self._known.find(scope, now=self._platform.clock()):
-            try:
-                person = known.somebody.person.id
-                self._requests.take(person, person, at_s=time.monotonic())
-            except TooMany:
-                pass  # the long way says so on a page
-            else:
-                await HTMLResponse(known.body)(scope, receive, protected)
-                return
         if b"%" in scope["raw_path"]:  # no address of ours needs it
             await self._nowhere(scope, receive, protected)
         else:
@@ -111,9 +102,14 @@ class Site:
 
     async def answer(self, page: Page, scope: Scope, receive: Any, send: Any) -> None:
         """Serve this page, or show why not."""
-        edition = self._platform.database.edition()
+        edition: Hashable = None
         visit = self._visit(scope)
         try:
+            if page.cacheable:
+                edition, known = await self._known.find(scope, now=visit.now)
+                if known is not None and self._takes(known.somebody.person.id):
+                    await HTMLResponse(known.body)(scope, receive, send)
+                    return
             await recognise(visit)
             self._count(visit)
             if visit.place is not None:
@@ -162,6 +158,14 @@ class Site:
             half=None,
             place=None,
         )
+
+    def _takes(self, person_id: str) -> bool:
+        """Count a person's request; return whether it is within the limits."""
+        try:
+            self._requests.take(person_id, person_id, at_s=time.monotonic())
+        except TooMany:
+            return False  # the page that says so is made the long way
+        return True
 
     def _count(self, visit: Visit) -> None:
         """Count a request: by person if signed in, else by address.

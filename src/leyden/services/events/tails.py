@@ -8,7 +8,7 @@ after a commit.
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -174,14 +174,14 @@ class Tails:
 
     async def _look(self) -> None:
         """Poll for waiting readers, until there are none."""
-        edition: int | None = None
+        edition: Hashable = None
         while self._waiting:
             await asyncio.sleep(_LOOK_EVERY_S)
-            newest = self._database.edition()
-            if newest != edition:
-                edition = newest
-                with suppress(Away):
+            with suppress(Away):
+                newest = await self._database.edition()
+                if newest != edition:
                     await self._compare()
+                    edition = newest
         self._looking = None
 
     async def _compare(self) -> None:

@@ -3,8 +3,7 @@
 Clients repeat the same requests. A response that is computed from rows alone
 (`Records`) depends on the request, the caller, and the database, whose edition changes
 with every commit of any process. So these are the cache key, and nothing has to be
-invalidated. On PostgreSQL reading the edition would cost as much as the request, so
-nothing is cached.
+invalidated.
 """
 
 import hashlib
@@ -26,7 +25,7 @@ class ResponseCache:
         self._database = database
         self._kept: dict[Hashable, Any] = {}
         self._bytes = 0
-        self._edition: int | None = None
+        self._edition: Hashable = None
         self._hash = hashlib.blake2b(key=secrets.token_bytes(32), digest_size=32)
 
     def digest(self, word: str) -> bytes:
@@ -35,18 +34,18 @@ class ResponseCache:
         digest.update(word.encode("latin-1"))
         return digest.digest()
 
-    def find(self, asked: Hashable) -> Any:
-        """Return the cached response, unless there was a commit since."""
-        if (edition := self._database.edition()) != self._edition:
+    async def find(self, asked: Hashable) -> tuple[Hashable, Any]:
+        """Return the database's edition, and the response cached in it or None."""
+        if (edition := await self._database.edition()) != self._edition:
             self._forget()
             self._edition = edition
-        return self._kept.get(asked)
+        return edition, self._kept.get(asked)
 
     def keep(
-        self, asked: Hashable, answer: object, *, size: int, edition: int | None
+        self, asked: Hashable, answer: object, *, size: int, edition: Hashable
     ) -> None:
         """Keep an answer whose making began in this edition, unless that has passed."""
-        if edition is None or edition != self._edition or size > LONGEST:
+        if edition != self._edition or size > LONGEST:
             return
         self._bytes += size + _BESIDE
         if self._bytes > MOST_BYTES:
