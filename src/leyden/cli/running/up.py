@@ -82,13 +82,16 @@ def _detached(given: Settings, runtime: str | None) -> None:
     The output goes to a file, so that nothing breaks once this process
     ends.
     """
+    ready = given.home_path / _READY
     if (pid := holder(given)) is not None:
+        if ready.exists():
+            say("the platform is already up; `leyden status` shows the dashboard's URL")
+            return
         raise SetupError(
-            f"{given.home_path} is in use by process {pid}; the platform may already "
-            "be up: `leyden status` shows that, and the dashboard's address"
+            f"{given.home_path} is in use by process {pid}, which may be starting the "
+            "platform: `leyden status` shows that"
         )
     said = _folder(given, "logs") / "up.log"
-    ready = given.home_path / _READY
     ready.unlink(missing_ok=True)  # left by one that was killed
     chosen = [] if runtime is None else ["--runtime", runtime]
     with said.open("wb") as file:

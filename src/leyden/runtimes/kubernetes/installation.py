@@ -22,7 +22,7 @@ from leyden.runtimes.kubernetes.kinds import (
 )
 
 # ReadWriteOncePod is kept by the scheduler since then.
-OLDEST: Final = (1, 29)
+OLDEST: Final = (1, 30)  # as the chart
 _MARK: Final = "leyden-installation"
 _ID: Final = "id"
 _KINDS: Final = ("pods", "persistentvolumeclaims", "services")
