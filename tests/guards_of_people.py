@@ -403,6 +403,13 @@ GUARDS = (
         _TEAM,
     ),
     Guard(
+        "only an owner revokes an owner's invitation",
+        "services/people/invitations.py",
+        "                check_may_make(own, each.role)",
+        "                pass",
+        _TEAM,
+    ),
+    Guard(
         "a key opens its own organization alone",
         "api/app.py",
         'if parameters.get("organization_id", own) != own:',

@@ -96,6 +96,22 @@ async def test_a_withdrawn_invitation_is_none(alice: Visitor) -> None:
     assert (await Visitor(alice.site).get(link)).status == 404
 
 
+async def test_an_admin_does_not_revoke_the_invitation_of_an_owner(
+    alice: Visitor, platform: Platform
+) -> None:
+    of = alice.organization_id
+    admin = await person(platform, alice.site, "carol", of, Role.ADMIN)
+    link = await invite(alice, "dora@example.org", "owner")
+    [invited] = await invitations.list_(platform, of, now=platform.clock())
+    shown = await admin.get(f"{admin.root}/team")
+    assert "dora@example.org" in shown.text
+    assert "Revoke the invitation" not in shown.text
+    revoke = f"{admin.root}/team/withdraw"
+    refused = await admin.submit(revoke, {"invitation": invited.id})
+    assert (refused.status, "Only an owner" in refused.text) == (403, True)
+    assert (await Visitor(alice.site).get(link)).status == 200
+
+
 @pytest.mark.usefixtures("bob")
 async def test_an_owner_always_remains(alice: Visitor, platform: Platform) -> None:
     await alice.get(f"{alice.root}/team")

@@ -98,7 +98,10 @@ async def withdraw(
 ) -> None:
     """Revoke an invitation; raise NotFound if it was used or revoked."""
     async with platform.database.transaction() as tx:
-        await rights.check(tx, actor, organization_id, Right.TEAM)
+        own = await rights.check(tx, actor, organization_id, Right.TEAM)
+        for each in await tx.invitations.list_(organization_id, now=now):
+            if each.id == invitation_id:
+                check_may_make(own, each.role)
         await tx.invitations.end(organization_id, invitation_id, now=now)
         await tx.audit.add(
             at=now,
