@@ -147,9 +147,10 @@ def pytest_collection_modifyitems(
 def _refuse_apart(items: list[pytest.Item]) -> None:
     """Refuse a test that would start for itself what a group shares."""
     for item in items:
-        fixtures = getattr(item, "_fixtureinfo", None)
-        for group in TOGETHER if fixtures else ():
-            found = fixtures.name2fixturedefs.get(group.replace(" ", "_"), ())
+        if not isinstance(item, pytest.Function):
+            continue
+        for group in TOGETHER:
+            found = item._fixtureinfo.name2fixturedefs.get(group.replace(" ", "_"))
             is_shared = found and found[-1].scope == "session"  # and not its own
             if is_shared and _group(item.nodeid) != group:
                 raise pytest.UsageError(
