@@ -71,7 +71,6 @@ LONGEST = (  # `--durations=0` says what belongs here
     "tests/crash/test_installations.py",
     *TOGETHER["bazaar"],
     *TOGETHER["cluster"],
-    "tests/devnet/test_network.py",
     "tests/crash/test_replicas.py",
     "tests/devcluster/test_api_only.py",
     "tests/web/test_screens.py",
