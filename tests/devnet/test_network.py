@@ -38,7 +38,7 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
     assert [line.split(" (")[0] for line in said] == [
         "btcd is up",
         "treasury is up",
-        f"the treasury has {TREASURY} sat",
+        f"the treasury has {TREASURY:,} sat",
     ]
     status = await actions.status(home)
     assert status["height"] == FIRST_BLOCKS + 6

@@ -258,8 +258,12 @@ async def test_a_port_that_another_program_has_keeps_no_other_node_from_its_peer
         ):
             await gateway.apply([route, blocked])
         assert await is_let_in(lines, route, ALICE)
+        of_another = {blocked.node_id: blocked.peers.port}
+        assert await gateway.blocked([route, blocked]) == of_another
         await gateway.apply([route])
+    assert await gateway.blocked([route, blocked]) == {}
     await gateway.apply([route, blocked])  # the program is gone
+    assert await gateway.blocked([route, blocked]) == {}
     assert await is_let_in(lines, route, ALICE)
 
 

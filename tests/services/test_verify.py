@@ -78,7 +78,7 @@ _ENTRY = (
         (
             "",
             "UPDATE chain_output SET state = 'seen'",
-            [f"I4: output OUTPUT is booked as {PRICE} sat"],
+            [f"I4: output OUTPUT is booked as {PRICE:,} sat"],
         ),
         (
             "by_chain",
@@ -89,7 +89,7 @@ _ENTRY = (
             "",
             "UPDATE chain_output SET sats = sats + 1",
             [
-                f"I4: output OUTPUT is booked as {PRICE} sat",
+                f"I4: output OUTPUT is booked as {PRICE:,} sat",
                 "I5: output OUTPUT has another sum",
             ],
         ),
@@ -112,8 +112,8 @@ _ENTRY = (
             "by_chain",
             f"{_ENTRY} 'corrections', 'held:' || CAST(:id AS TEXT), 7, :id, 'me', '')",
             [
-                "I2: held:by_chain is kept as 16163 sat, its entries come to 16170",
-                "I6: order by_chain: it is created and holds 16170 sat",
+                "I2: held:by_chain is kept as 16,163 sat, its entries come to 16,170",
+                "I6: order by_chain: it is created and holds 16,170 sat",
             ],
         ),
         (
@@ -132,7 +132,7 @@ _ENTRY = (
         (
             "",
             "UPDATE coupon SET claimed_by = NULL, claimed_at = NULL",
-            ["I7: coupons gave 1000 sat, the claimed ones are worth 0"],
+            ["I7: coupons gave 1,000 sat, the claimed ones are worth 0"],
         ),
         (
             "by_chain",
@@ -203,11 +203,11 @@ def _is_paid_again(books: Books) -> None:
     [
         (
             _settles_less,
-            "I5: order by_lightning: 15162 sat came over Lightning, 15163 are booked",
+            "I5: order by_lightning: 15,162 sat came over Lightning, 15,163 are booked",
         ),
         (
             _settles_nothing,
-            "I5: order by_lightning: 0 sat came over Lightning, 15163 are booked",
+            "I5: order by_lightning: 0 sat came over Lightning, 15,163 are booked",
         ),
         (_loses_a_block, "I5: output OUTPUT is booked and not there"),
         (_is_paid_again, "I5: output OUTPUT was never seen"),

@@ -47,6 +47,9 @@ OPERATORS = (
     REFUNDED,
 )
 
+# Who books what no operator asked for.
+PLATFORM = "leyden"
+
 # How keys begin: of what is given back of a fee, and of what undoes another entry.
 UNUSED_FEE = "unused:"
 UNDONE = "undone:"
@@ -111,7 +114,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     sats: Sats
     organization_id: str | None = None
     order_id: str | None = None
-    actor: str = "leyden"
+    actor: str = PLATFORM
     note: str = ""
 
 

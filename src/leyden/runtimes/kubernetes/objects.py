@@ -172,13 +172,22 @@ class Objects:
             return False
         return endings.stopped_by_owner(words or b"", 0)
 
-    async def remove(self, node: Node) -> None:
+    async def claim_uid(self, node: Node) -> str:
+        """Return which claim the node has; "" for none."""
+        claim = await self._claim(node)
+        return "" if claim is None else claim.metadata.uid
+
+    async def remove(self, node: Node, *, claim_uid: str | None = None) -> None:
         """Delete all that there is of a node, whose lnd has ended, and its volume.
 
-        The volume first: retained until now, it goes with its claim from here on.
+        The volume first: retained until now, it goes with its claim from here on. With
+        a `claim_uid`, delete nothing of a node that has another claim by now.
         """
         name = manifests.name(node)
         claim = await self._claim(node)
+        found_uid = "" if claim is None else claim.metadata.uid
+        if claim_uid not in {None, found_uid}:
+            return
         if claim is not None:
             if volume := claim.spec.volume_name:
                 policy = {"spec": {"persistentVolumeReclaimPolicy": "Delete"}}

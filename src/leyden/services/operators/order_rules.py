@@ -43,7 +43,7 @@ async def broken_by(
         )
         counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
         if booked != (known.sats if counts else 0):
-            yield Broken("I4", f"output {known.outpoint} is booked as {booked} sat")
+            yield Broken("I4", f"output {known.outpoint} is booked as {booked:,} sat")
 
 
 def _cost(
@@ -55,12 +55,12 @@ def _cost(
             each.entry.sats for each in entries if each.entry.target in _SELLERS
         )
         if booked != lease.cost:
-            yield f"its lease cost {lease.cost} sat, {booked} went to the auction"
+            yield f"its lease cost {lease.cost:,} sat, {booked:,} went to the auction"
         undone = sum(
             each.entry.sats for each in entries if each.entry.source in _SELLERS
         )
         if undone != (0 if order.status is Status.FILLED else lease.cost):
-            yield f"it is {order.status}, and {undone} sat of its lease were undone"
+            yield f"it is {order.status}, and {undone:,} sat of its lease were undone"
     if order.status is Status.FILLED:
         team = order.organization_id
         customer_accounts = {
@@ -84,7 +84,7 @@ def _cost(
         if lease is not None:
             due = min(order.unused_fee(lease), max(0, held - lease.cost))
         if back != due:
-            yield f"{due} sat are to come back to its buyer, {back} did"
+            yield f"{due:,} sat are to come back to its buyer, {back:,} did"
 
 
 def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
@@ -108,16 +108,16 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
     found = {
         "its credit is not in the books": into[Reason.CREDIT_USED] != order.credit_used,
         "its charge is not in the books": into[Reason.CHARGED] != order.charged,
-        f"it has ended and holds {holds} sat": status in ENDED and holds,
-        f"it is {status} and holds {holds} sat": (
+        f"it has ended and holds {holds:,} sat": status in ENDED and holds,
+        f"it is {status} and holds {holds:,} sat": (
             status in TICKETED - ENDED
             and not handed_back
             and (holds < price if is_direct else holds != price)
         ),
-        f"it is being created with {holds} sat": (
+        f"it is being created with {holds:,} sat": (
             status is Status.CREATING and holds < order.total_fee
         ),
-        f"{spent} sat of it were spent": (
+        f"{spent:,} sat of it were spent": (
             spent + back != (price if status is Status.FILLED else 0)
         ),
         "its HTLC is held and not settled": (

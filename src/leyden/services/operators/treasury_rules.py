@@ -50,8 +50,8 @@ async def broken_by(
         if booked != received:
             yield Broken(
                 "I5",
-                f"order {order.id}: {received} sat came over Lightning, "
-                f"{booked} are booked",
+                f"order {order.id}: {received:,} sat came over Lightning, "
+                f"{booked:,} are booked",
             )
     for order, _ in requests.values():
         for known in await database.reader.outputs.of_order(order.id):

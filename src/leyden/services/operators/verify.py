@@ -68,18 +68,18 @@ async def _places(database: Database) -> AsyncIterator[Broken]:
     reader = database.reader.ledger
     sums = await reader.sums()
     if total := sum(sums.values()):
-        yield Broken("I1", f"all entries together come to {total} sat")
+        yield Broken("I1", f"all entries together come to {total:,} sat")
     kept = await reader.kept_balances()
     for place in sorted({*kept, *filter(_is_kept, sums)}):
         if kept.get(place, 0) != sums.get(place, 0):
             yield Broken(
                 "I2",
-                f"{place} is kept as {kept.get(place, 0)} sat, "
-                f"its entries come to {sums.get(place, 0)}",
+                f"{place} is kept as {kept.get(place, 0):,} sat, "
+                f"its entries come to {sums.get(place, 0):,}",
             )
     for place, sats in sorted(sums.items()):
         if sats < 0 and not ledger.may_go_below_zero(place):
-            yield Broken("I3", f"{place} is at {sats} sat")
+            yield Broken("I3", f"{place} is at {sats:,} sat")
 
 
 def _is_kept(place: str) -> bool:
@@ -133,8 +133,8 @@ async def _coupons(database: Database) -> AsyncIterator[Broken]:
     if -paid_out.get(ledger.PROMO, 0) != claimed:
         yield Broken(
             "I7",
-            f"coupons gave {-paid_out.get(ledger.PROMO, 0)} sat, "
-            f"the claimed ones are worth {claimed}",
+            f"coupons gave {-paid_out.get(ledger.PROMO, 0):,} sat, "
+            f"the claimed ones are worth {claimed:,}",
         )
 
 
