@@ -406,8 +406,8 @@ _OF_MONEY = (
     Guard(
         "verify sees coins that nobody booked",
         "services/operators/treasury_rules.py",
-        "output.confirmations > _ENOUGH:",
-        "False:",
+        "output.confirmations > _ENOUGH_CONFIRMATIONS",
+        "False",
         "tests/services/test_verify.py",
         "nobody_booked",
     ),

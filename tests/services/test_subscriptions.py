@@ -398,7 +398,8 @@ async def test_a_subscription_that_is_behind_without_a_task_is_found(
     await lose_tasks()
     await office.stop(other, stopped=True)  # which makes a task, and sends nothing
     (broken,) = await verify_books(office.database)
-    assert str(broken) == "I10: subscription 1S has events that nothing will send"
+    what = "subscription 1S is behind, and no task sends its events"
+    assert str(broken) == f"I10: {what}"
     await office.tell("order.expired")
     await office.work()
     assert office.got()[1:] == ["order.filled", "order.expired"]

@@ -373,7 +373,7 @@ async def test_what_came_back_and_should_not_is_noticed_and_the_reverse(
     await rewrite(harness, keeps)
     broken = [str(each) for each in await verify(harness.database)]
     assert broken == [
-        f"I11: order {order.id}: {due} sat are to come back to its buyer, {back} did"
+        f"I11: order {order.id}: its buyer should get {due} sat back, but got {back}"
     ]
     await rewrite(harness, 1 - keeps)
 

@@ -109,9 +109,11 @@ class Ledger:
         """Add up all entries by account."""
         return {place: Sats(int(sats)) for place, sats in await self._run(sql.sums)}
 
-    async def kept_balances(self) -> dict[str, Sats]:
+    async def stored_balances(self) -> dict[str, Sats]:
         """Return all balances that are stored as rows."""
-        return {place: Sats(sats) for place, sats in await self._run(sql.kept_balances)}
+        return {
+            place: Sats(sats) for place, sats in await self._run(sql.stored_balances)
+        }
 
     async def receivables(self) -> dict[str, Sats]:
         """Return what organizations are to repay, by organization, the most first."""

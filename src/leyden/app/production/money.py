@@ -113,7 +113,7 @@ async def lsps1(platform: Platform) -> str:
 
 async def rehearsed(platform: Platform) -> str:
     """Check that a channel was sold, and verify the ledger."""
-    if broken := await oversight.proven(platform):
+    if broken := await oversight.violations(platform):
         return f"`leyden verify` finds {len(broken)} rules broken: {broken[0]}"
     orders = await platform.database.reader.counts.orders()
     if orders.get(Status.FILLED):

@@ -109,6 +109,6 @@ WHERE place LIKE 'receivable:%'
     AND sats < 0
 ORDER BY sats, place;
 
--- name: kept_balances
+-- name: stored_balances
 SELECT place, sats
 FROM balance;
