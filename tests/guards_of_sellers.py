@@ -73,7 +73,7 @@ GUARDS = (
     Guard(
         "zero-conf channels are accepted from one peer only",
         "lnd/acceptor.py",
-        'trusted = base64.b64decode(asked["node_pubkey"]).hex() == peer',
+        'trusted = base64.b64decode(request["node_pubkey"]).hex() == peer',
         "trusted = True",
         "tests/lnd/test_acceptor.py",
     ),

@@ -218,7 +218,7 @@ class DatabaseAway(Away):
 
 
 class NodeAway(Away):
-    """The node does not answer; try again in a moment."""
+    """The node does not respond; try again in a moment."""
 
 
 class NodeRefused(LeydenError):
@@ -264,7 +264,7 @@ class Upgrading(Away):
 
 
 class TorAway(Away):
-    """Tor does not answer; onion addresses wait for it."""
+    """Tor does not respond; onion addresses wait for it."""
 
 
 class EmailRefused(LeydenError):

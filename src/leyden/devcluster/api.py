@@ -21,7 +21,7 @@ Object = dict[str, Any]
 
 
 class ApiAway(Away):
-    """The API server does not answer."""
+    """The API server does not respond."""
 
 
 class ApiRefused(Exception):

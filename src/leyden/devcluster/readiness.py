@@ -24,7 +24,7 @@ async def settle(api: Api, control_plane: Path) -> None:
     await _until(
         api.ready,
         [control_plane],
-        "the API server does not answer; its log is "
+        "the API server does not respond; its log is "
         f"{control_plane / 'kube-apiserver.log'}",
         within_s=_ANSWERS_WITHIN_S,
     )

@@ -134,7 +134,7 @@ class FakeRuntime:
 
     def _refuse_cut_off(self, node: Node) -> None:
         if node.id in self._cut_off:
-            raise NodeAway(f"node {node.id}: its machine does not answer")
+            raise NodeAway(f"node {node.id}: its machine does not respond")
 
     def _fail_after(self, step: str) -> None:
         if self.fails_after == step:

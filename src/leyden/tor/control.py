@@ -138,7 +138,7 @@ class TorControl:
             case TorAway():
                 return self._away(error.message)
             case TimeoutError():
-                return self._away("does not answer in time")
+                return self._away("does not respond in time")
         return self._away(_why(error))
 
     def _offer(self, answer: Answer) -> tuple[set[str], str]:

@@ -3,7 +3,7 @@
     async with connect(access) as api:
         pod = await api.find(api.path("pods", "node-1"), Pod)
 
-An API server that does not answer, or is busy, is away (ClusterAway); one that says no
+An API server that does not respond, or is busy, is away (ClusterAway); one that says no
 says why (ClusterRefused). What is not there, or there already, is no error.
 """
 

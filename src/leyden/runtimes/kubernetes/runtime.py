@@ -136,7 +136,7 @@ class KubernetesRuntime:
         """Stop lnd: terminate, and wait for its end, however long that takes.
 
         Another pod under the node's name runs its lnd as well, and is stopped too. If
-        the cluster does not answer, the node is observed once it does.
+        the cluster does not respond, the node is observed once it does.
         """
         try:
             await self._stop(node)
@@ -168,7 +168,7 @@ class KubernetesRuntime:
     async def observe(self, node: Node) -> Observation:
         """Return the observation of the pod in `node.process`, and watch the pod.
 
-        The pod is unknown while its machine or the cluster does not answer, and if the
+        The pod is unknown while its machine or the cluster does not respond, and if the
         node has no claim. To know that a pod is gone, ask the cluster itself: the
         informer may lag behind.
         """
@@ -239,7 +239,7 @@ class KubernetesRuntime:
                 self._unobserved.pop(node.id, None)
                 seen = await self.observe(node)
                 if node.id in self._unobserved:
-                    break  # it does not answer yet
+                    break  # it does not respond yet
                 if seen.known:
                     self._on_observation(node.id, seen)
 

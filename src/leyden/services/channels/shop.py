@@ -55,7 +55,7 @@ class ShopSettings(Struct, frozen=True, kw_only=True):
     detected_waits: timedelta = timedelta(days=3)
     # Confirmations after which the chain takes nothing back.
     buried: int = 100
-    # How long to go on asking an auction that does not answer, with the buyer's money
+    # How long to go on asking an auction that does not respond, with the buyer's money
     # held. Far below the time lock of a held payment.
     ticket_patience: timedelta = timedelta(minutes=30)
     tickets_every: timedelta = timedelta(seconds=1)

@@ -67,6 +67,6 @@ async def _asked(question: Awaitable[T] | None, otherwise: str) -> tuple[T | Non
         async with asyncio.timeout(_PATIENCE_S):
             return await question, ""
     except TimeoutError:
-        return None, "It does not answer."
+        return None, "It does not respond."
     except (Away, MarketRefused) as error:
         return None, str(error)

@@ -18,7 +18,7 @@ log = logging.getLogger(__name__)
 async def check_treasury(shop: Shop) -> None:
     """Check the treasury's public key; warn if it is an unexpected one.
 
-    A second call writes nothing. A treasury that does not answer is not
+    A second call writes nothing. A treasury that does not respond is not
     taken for another one.
     """
     try:

@@ -1,6 +1,6 @@
 """Following the database's changes, in a process of its own.
 
-1. Create a chain, and store its key. If the store does not answer, wait for it here,
+1. Create a chain, and store its key. If the store does not respond, wait for it here,
    where nothing is held.
 2. Every second, read what was committed, encrypt it, store it, and read it back.
 3. Keep what waits for a slow store in memory. If that becomes too much, end the chain,
