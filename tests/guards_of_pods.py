@@ -167,7 +167,7 @@ GUARDS = (
     Guard(
         "on a machine that was deleted nothing is known of an lnd",
         _PODS,
-        'return f"machine {name} is not in the cluster any more"',
+        'return f"machine {name} is no longer in the cluster"',
         'return ""',
         "tests/runtimes/test_pods.py",
     ),
@@ -364,7 +364,7 @@ GUARDS = (
     Guard(
         "a cluster whose watches lag is not asked without a pause",
         _LAUNCHES,
-        "        await self._view.changed(_AT_LEAST_S)\n",
+        "        await self._view.changed(_LEAST_WAIT_S)\n",
         "",
         _STAND_IN,
         only="heard_late",

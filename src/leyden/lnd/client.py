@@ -54,7 +54,7 @@ class Lnd:
         query: Mapping[str, str] | None = None,
         timeout_s: float = CALL_S,
     ) -> dict[str, Any]:
-        """Call once; raise if lnd does not respond, or with its reason for a refusal."""
+        """Call once; raise if lnd does not respond, or refuses (with its reason)."""
         timeout = aiohttp.ClientTimeout(total=timeout_s, connect=self._connect_s)
         async with self._request(
             method, path, body, macaroon=macaroon, query=query, within=timeout

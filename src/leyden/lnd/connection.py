@@ -55,7 +55,7 @@ class Connection:
         *,
         timeout_s: float = CALL_S,
     ) -> dict[str, Any]:
-        """Call once; raise if lnd does not respond, or with its reason for a refusal."""
+        """Call once; raise if lnd does not respond, or refuses (with its reason)."""
         lnd, macaroon = await self._connected()
         try:
             return await lnd.call(
