@@ -246,7 +246,7 @@ _OF_MONEY = (
         "an accepted payment is booked once",
         "services/channels/checkout.py",
         "    if order.invoice in {InvoiceState.ACCEPTED, InvoiceState.SETTLED}:\n"
-        "        return  # seen before\n",
+        "        return  # already booked\n",
         "",
         "tests/services/test_settlement.py",
     ),

@@ -300,14 +300,14 @@ async def test_a_channel_that_needs_the_operator_says_why(
     harness.seller.mined_from, harness.seller.bumpable = 1_000, False
     order = await paid(harness, await harness.create(channel()))
     harness.seller.height += 12
-    await seller_watch.look(harness.shop)
+    await seller_watch.check(harness.shop)
     (found,) = await needing_attention(platform, now=harness.now)
     assert found.order.id == order.id
     assert "seller_macaroon lacks the permission to bump it" in found.why
     assert Kind.ORDER_STUCK.value in await kinds(platform)
     harness.seller.take_coin(order.channel_point)
     harness.seller.height += 5
-    await seller_watch.look(harness.shop)
+    await seller_watch.check(harness.shop)
     (found,) = await needing_attention(platform, now=harness.now)
     assert "can never open" in found.why
     assert "became credit" in found.why

@@ -28,7 +28,7 @@ async def floor(shop: ShopHarness) -> str:
 
 
 async def is_offered(shop: ShopHarness) -> bool:
-    wallet = await reservations.look(shop.shop)
+    wallet = await reservations.read_wallet(shop.shop)
     return await zero_conf.is_offered(shop.shop, wallet)
 
 

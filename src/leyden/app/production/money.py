@@ -69,7 +69,7 @@ async def auction(platform: Platform) -> str:
         )
     if Source.POOL not in shop.rules.sources:
         return ""
-    found = await treasury_balance.look(shop)
+    found = await treasury_balance.read(shop)
     return found.alarm or found.no_standing
 
 
@@ -78,7 +78,7 @@ async def seller(platform: Platform) -> str:
     shop = platform.shop
     if shop is None or Source.OWN not in shop.rules.sources:
         return ""
-    found = await seller_balance.look(shop)
+    found = await seller_balance.read(shop)
     return seller_balance.alarm(found, low=shop.rules.seller_low)
 
 

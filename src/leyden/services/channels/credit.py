@@ -73,12 +73,12 @@ async def redeem(
     now: datetime,
     guesses: int = GUESSES_PER_HOUR,
 ) -> tuple[Sats, Sats]:
-    """Turn a coupon into credit; return the new credit and its worth.
+    """Claim a coupon; return the new credit and the coupon's value.
 
     An unknown coupon, another organization's and a claimed one all raise
-    NotFound. An organization that guesses too often has to wait, even with a
-    valid coupon. If the organization owes us for money that the chain took
-    back, the coupon repays that first.
+    NotFound. An organization that guesses too often must wait, even with a
+    valid coupon. If the organization owes us for a reversed payment, the
+    coupon repays that first.
     """
     async with database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.MONEY)
@@ -160,7 +160,7 @@ async def issue_coupons(
 
 
 def grant(work: UnitOfWork, entry: Entry) -> None:
-    """Post an entry to credit; repay first what the chain took back."""
+    """Post an entry that adds credit; it first repays reversed payments."""
     outstanding = work.outstanding(entry.organization_id or "")
     work.post(ledger.grant_entries(entry, outstanding=outstanding))
 

@@ -147,7 +147,7 @@ async def _seller(shop: Shop) -> list[Alarm]:
         return []
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
-            balance = await seller_balance.look(shop)
+            balance = await seller_balance.read(shop)
     except SellerAway as error:
         return [
             Alarm(Kind.SELLER_AWAY, f"customers can't order direct channels: {error}")
@@ -182,7 +182,7 @@ async def _auction(shop: Shop) -> list[Alarm]:
     rules = shop.rules.upkeep
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
-            standing = await pool_account.look(shop.account, shop.database)
+            standing = await pool_account.read(shop.account, shop.database)
     except (MarketAway, MarketRefused, TimeoutError):
         what = "the auction does not respond: customers can't order channels"
         return [Alarm(Kind.MARKET_AWAY, what)]

@@ -154,7 +154,7 @@ class Lsps1:
     async def _look(self) -> _Seen:
         now_s = time.monotonic()
         if self._seen is None or now_s - self._seen.at_s > _FRESH_S:
-            wallet = await reservations.look(self._shop)
+            wallet = await reservations.read_wallet(self._shop)
             offered = await zero_conf.is_offered(self._shop, wallet)
             offer = offer_of(self._shop, zero_conf=offered)
             self._seen = _Seen(offer, wallet.uri, now_s)

@@ -30,7 +30,7 @@ class Lsps1State(Struct, frozen=True, kw_only=True):
 
 async def look(shop: Shop, rules: Lsps1Settings) -> Lsps1State:
     """Return the state of the sale; raise SellerAway without the seller."""
-    wallet = await reservations.look(shop)
+    wallet = await reservations.read_wallet(shop)
     reader = shop.database.reader
     missing = []
     organization_id = ""
