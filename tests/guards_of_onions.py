@@ -41,7 +41,7 @@ GUARDS = (
     Guard(
         "the key of an onion service goes with the node's data",
         "services/nodes/reconciler.py",
-        "await tx.node_onions.forget(node.id)",
+        "await tx.node_onions.delete(node.id)",
         "pass",
         "tests/services/test_onions.py",
     ),

@@ -109,7 +109,7 @@ def queues(
     async def forget_answers(work: Work) -> None:
         now = platform.clock()
         async with work.transaction() as tx:
-            await tx.answers.forget(now=now)
+            await tx.answers.delete(now=now)
             await work.reschedule(tx, due=now + _FORGET_EVERY)
 
     forget_events = partial(

@@ -535,7 +535,7 @@ async def test_nodes_of_which_nothing_is_known_are_counted(
     for _ in range(2):
         assert not (await hands.runtime.observe(node)).known
         assert unknown() == 1
-    hands.runtime.forget(node.id)
+    hands.runtime.unwatch(node.id)
     assert unknown() == 0
     assert not (await hands.runtime.observe(node)).known
     (hands.root / node.id).mkdir()

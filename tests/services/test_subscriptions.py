@@ -235,7 +235,7 @@ async def test_one_that_was_stopped_for_longer_than_events_are_kept_gets_the_res
     office.now += timedelta(days=91)
     await office.tell("order.filled", "node.running")
     async with office.database.transaction() as tx:
-        assert await tx.events.forget(TEAM, before=before, most=2 * old) == old
+        assert await tx.events.delete(TEAM, before=before, most=2 * old) == old
     await office.stop(made, stopped=False)
     await office.work()
     assert office.got() == ["order.filled"]

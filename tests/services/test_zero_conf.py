@@ -38,7 +38,7 @@ async def test_it_is_offered_where_every_replica_knows_it(shop: ShopHarness) -> 
     async with shop.database.transaction() as tx:
         until = shop.now + timedelta(minutes=1)
         assert await tx.replicas.enter(
-            "one", newest="0035_fundings", until=until, forget_before=shop.now
+            "one", newest="0035_fundings", until=until, delete_before=shop.now
         )
     assert not await is_offered(shop)
     with pytest.raises(Upgrading) as told:

@@ -156,7 +156,7 @@ async def _enter(
                     until=now + liveness.SILENT,
                 )
                 await tx.homes.enter(
-                    process, watches=watches, forget_before=now - _FORGOTTEN
+                    process, watches=watches, delete_before=now - _FORGOTTEN
                 )
                 await ownership.count(tx, now=now)
                 return

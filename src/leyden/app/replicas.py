@@ -40,7 +40,7 @@ async def counted(platform: Platform, id_: str) -> AsyncIterator[None]:
     newest, now = first_look.newest(), platform.clock()
     async with platform.database.transaction() as tx:
         entered = await tx.replicas.enter(
-            id_, newest=newest, until=now + SILENT, forget_before=now - _FORGOTTEN
+            id_, newest=newest, until=now + SILENT, delete_before=now - _FORGOTTEN
         )
     if not entered:
         raise SetupError(_TOO_OLD.format(newest))

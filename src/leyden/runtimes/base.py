@@ -90,7 +90,7 @@ class Runtime(Protocol):
         """
         ...
 
-    def forget(self, node_id: str) -> None:
+    def unwatch(self, node_id: str) -> None:
         """Stop watching a node, which keeps running: another process watches it."""
         ...
 

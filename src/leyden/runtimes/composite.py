@@ -47,10 +47,10 @@ class SeveralRuntimes:
         for each in self._runtimes.values():
             each.watch(on_observation)
 
-    def forget(self, node_id: str) -> None:
+    def unwatch(self, node_id: str) -> None:
         """Stop watching a node, whoever watches it."""
         for each in self._runtimes.values():
-            each.forget(node_id)
+            each.unwatch(node_id)
 
     def is_outdated(self, node: Node) -> bool:
         """Return whether the node's lnd has other options than those set now."""

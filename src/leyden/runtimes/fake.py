@@ -90,7 +90,7 @@ class FakeRuntime:
         """Report what `say` and `end` make happen."""
         self._on_observation = on_observation
 
-    def forget(self, node_id: str) -> None:
+    def unwatch(self, node_id: str) -> None:
         """Do nothing: the watcher gets observations of all nodes."""
 
     def is_outdated(self, node: Node) -> bool:

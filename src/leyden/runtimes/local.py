@@ -144,7 +144,7 @@ class LocalRuntime:
         """Delete the node's folder; refuse while an lnd runs in it."""
         if await self._holder(node) is not None:
             raise Conflict(f"node {node.id}: its lnd runs")
-        self.forget(node.id)
+        self.unwatch(node.id)
         with contextlib.suppress(FileNotFoundError):
             await asyncio.to_thread(shutil.rmtree, self.layout.folder(node))
 
@@ -168,7 +168,7 @@ class LocalRuntime:
         """Report each state and each end from now on."""
         self._on_observation = on_observation
 
-    def forget(self, node_id: str) -> None:
+    def unwatch(self, node_id: str) -> None:
         """Stop listening to a node, which keeps running."""
         self._unknown.discard(node_id)  # the process that watches it now reports that
         if watched := self._watched.pop(node_id, None):
@@ -187,7 +187,7 @@ class LocalRuntime:
     def close(self) -> None:
         """Stop listening; the nodes keep running."""
         for node_id in list(self._watched):
-            self.forget(node_id)
+            self.unwatch(node_id)
         if self._cgroups is not None:
             self._cgroups.remove()  # except those with processes
 

@@ -39,7 +39,7 @@ class SavedResponses:
     ) -> Saved | None:
         """Claim an Idempotency-Key; return None, or its state if it is in use."""
         await self._run(
-            sql.forget_expired, organization_id=organization_id, key=key, now=to_us(now)
+            sql.delete_expired, organization_id=organization_id, key=key, now=to_us(now)
         )
         if await self._run(
             sql.claim,
@@ -121,6 +121,6 @@ class SavedResponses:
             sql.drop, organization_id=organization_id, key=key, holder=holder
         )
 
-    async def forget(self, *, now: datetime) -> None:
+    async def delete(self, *, now: datetime) -> None:
         """Delete all expired responses."""
-        await self._run(sql.forget_all_expired, now=to_us(now))
+        await self._run(sql.delete_all_expired, now=to_us(now))

@@ -104,7 +104,7 @@ class Backups:
             content=content,
         )
         await self._run(
-            sql.forget_old_channels, node_id=node_id, kept=CHANNEL_BACKUPS_KEPT
+            sql.delete_old_channels, node_id=node_id, kept=CHANNEL_BACKUPS_KEPT
         )
         return bool(added)
 
@@ -128,8 +128,8 @@ class Backups:
         """Return the newest channel backup of each node."""
         return dict(await self._run(sql.latest_of_all))
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete all backups of a node that no longer exists."""
-        await self._run(sql.forget_seed, node_id=node_id)
-        await self._run(sql.forget_macaroons, node_id=node_id)
-        await self._run(sql.forget_channels, node_id=node_id)
+        await self._run(sql.delete_seed, node_id=node_id)
+        await self._run(sql.delete_macaroons, node_id=node_id)
+        await self._run(sql.delete_channels, node_id=node_id)

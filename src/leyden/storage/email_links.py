@@ -78,9 +78,9 @@ class EmailLinks:
         """End all links of a person."""
         await self._run(sql.end_all, user_id=user_id)
 
-    async def forget(self, *, now: datetime) -> None:
+    async def delete(self, *, now: datetime) -> None:
         """Delete links that have expired."""
-        await self._run(sql.forget, now=to_us(now))
+        await self._run(sql.delete, now=to_us(now))
 
     async def confirmed(self, user_id: str) -> datetime | None:
         """Return when a person's address was confirmed; None if it was not."""

@@ -147,7 +147,7 @@ class Events:
         rows = await self._run(sql.with_old_events, before=to_us(before), most=most)
         return [organization_id for (organization_id,) in rows]
 
-    async def forget(self, organization_id: str, *, before: datetime, most: int) -> int:
+    async def delete(self, organization_id: str, *, before: datetime, most: int) -> int:
         """Delete a log's oldest events from before then; return how many.
 
         The newest event is always kept: readers' cursors refer to it.
@@ -160,7 +160,7 @@ class Events:
         while old < len(rows) - 1 and rows[old][1] < limit:
             old += 1
         first, created = rows[old]
-        await self._run(sql.forget, organization_id=organization_id, first=first)
+        await self._run(sql.delete, organization_id=organization_id, first=first)
         await self._run(
             sql.forgotten,
             organization_id=organization_id,

@@ -79,7 +79,7 @@ class Homes:
             host=home.host,
         )
         await self._run(sql.end_claims, kinds=tuple(kinds))
-        await self._run(sql.forget_all)
+        await self._run(sql.delete_all)
 
     async def processes(self) -> list[Process]:
         """List the processes that use the home, or died there."""
@@ -96,10 +96,10 @@ class Homes:
         ]
 
     async def enter(
-        self, process: Process, *, watches: bool, forget_before: datetime
+        self, process: Process, *, watches: bool, delete_before: datetime
     ) -> None:
         """Add a process, and delete those that died long ago."""
-        await self._run(sql.forget_old, before=to_us(forget_before))
+        await self._run(sql.delete_old, before=to_us(delete_before))
         await self._run(
             sql.enter,
             id=process.id,
@@ -126,9 +126,9 @@ class Homes:
         """Remove a process that is ending."""
         await self._run(sql.leave, id=process_id)
 
-    async def forget_silent(self, process: Process) -> None:
+    async def delete_silent(self, process: Process) -> None:
         """Remove a process that has died, unless it sent a heartbeat since."""
-        await self._run(sql.forget_silent, id=process.id, beat=process.beat)
+        await self._run(sql.delete_silent, id=process.id, beat=process.beat)
 
     async def watching(self, *, now: datetime) -> tuple[int, datetime | None]:
         """Count the live processes that watch nodes; and until when all may live."""

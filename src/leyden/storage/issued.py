@@ -40,9 +40,9 @@ class IssuedCertificates:
         rows = await self._run(sql.find, name=name)
         return issued_of(rows[0]) if rows else None
 
-    async def forget(self, name: str) -> None:
+    async def delete(self, name: str) -> None:
         """Delete the request, and the certificate issued for it."""
-        await self._run(sql.forget, name=name)
+        await self._run(sql.delete, name=name)
 
     async def set_order(self, name: str, url: str, *, key: bytes) -> None:
         """Store the order's URL and its key; raise Stale if another is open."""

@@ -70,10 +70,10 @@ class Keys:
         )
         return int(rows[0][0])
 
-    async def forget_ended(self, organization_id: str, *, now: datetime) -> None:
+    async def delete_ended(self, organization_id: str, *, now: datetime) -> None:
         """Delete ended keys but the latest: the audit log has them all."""
         await self._run(
-            sql.forget_ended,
+            sql.delete_ended,
             organization_id=organization_id,
             now=to_us(now),
             kept=ENDED_KEPT,

@@ -41,9 +41,9 @@ class LogPlaces:
             return bool(await self._run(sql.add, **row_of(node_id, place)))
         return bool(await self._run(sql.move, **row_of(node_id, place), was=was))
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete the position: the log is removed."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)
 
 
 def row_of(node_id: str, place: Place) -> Mapping[str, Value]:

@@ -56,7 +56,7 @@ class NodeDrills:
             node_id for (node_id,) in await self._run(sql.since, since=to_us(since))
         }
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete what is known of a node whose backups are deleted."""
-        await self._run(sql.forget, node_id=node_id)
-        await self._run(sql.forget_reminder, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)
+        await self._run(sql.delete_reminder, node_id=node_id)

@@ -20,6 +20,6 @@ class NodeKeys:
         """Store a node's public key, in place of the one before."""
         await self._run(sql.keep, node_id=node_id, pubkey=pubkey)
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete what is known of a node."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)

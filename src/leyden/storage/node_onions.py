@@ -37,6 +37,6 @@ class NodeOnions:
         rows = await self._run(sql.ours, hosts=tuple(hosts))
         return {host for (host,) in rows}
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete a node's key."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)

@@ -67,6 +67,6 @@ class NodeReports:
             return None if tail is None else bytes(tail)
         return None
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete the report: the home is removed."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)

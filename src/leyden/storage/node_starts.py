@@ -29,6 +29,6 @@ class NodeStarts:
         """Accept any copy of each node's last folder."""
         await self._run(sql.accept_all)
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete the count: the folder is removed."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)

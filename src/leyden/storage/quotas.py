@@ -70,7 +70,7 @@ class Quotas:
     ) -> None:
         """Reserve a place for an order to be created; delete expired places."""
         await self._run(
-            sql.forget_places, organization_id=organization_id, now=to_us(now)
+            sql.delete_places, organization_id=organization_id, now=to_us(now)
         )
         await self._run(
             sql.keep_place,

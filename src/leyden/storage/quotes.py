@@ -55,9 +55,9 @@ class Quotes:
         )
         return quote, from_us(quoted)
 
-    async def forget(self, *, until: datetime) -> None:
+    async def delete(self, *, until: datetime) -> None:
         """Delete quotes that have expired."""
-        await self._run(sql.forget, until=to_us(until))
+        await self._run(sql.delete, until=to_us(until))
 
 
 def _wish(channel: Channel) -> str:

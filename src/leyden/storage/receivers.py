@@ -92,9 +92,9 @@ class Receivers:
             old_secret_until=to_us(until),
         )
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete a node's receiver."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)
 
 
 def receiver_of(node_id: str, row: Row) -> Receiver:

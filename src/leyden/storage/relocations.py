@@ -55,9 +55,9 @@ class Relocations:
         if not saved:
             raise Stale(f"the move of node {before.node_id} went on meanwhile")
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete what is known of a node's moves."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)
 
 
 def _relocation(row: Row) -> Relocation:

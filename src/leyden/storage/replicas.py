@@ -18,7 +18,7 @@ class Replicas:
         self._run = run
 
     async def enter(
-        self, id_: str, *, newest: str, until: datetime, forget_before: datetime
+        self, id_: str, *, newest: str, until: datetime, delete_before: datetime
     ) -> bool:
         """Add a replica; return False, adding none, if its version is too old.
 
@@ -27,7 +27,7 @@ class Replicas:
         [(oldest,)] = await self._run(sql.lock_floor)
         if newest < oldest:
             return False
-        await self._run(sql.forget_old, before=to_us(forget_before))
+        await self._run(sql.delete_old, before=to_us(delete_before))
         await self._run(sql.enter, id=id_, newest=newest, until=to_us(until))
         return True
 

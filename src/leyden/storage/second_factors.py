@@ -135,9 +135,9 @@ class SecondFactors:
             await self._run(sql.use_challenge, challenge=challenge, until=to_us(until))
         )
 
-    async def forget_challenges(self, *, now: datetime) -> None:
+    async def delete_challenges(self, *, now: datetime) -> None:
         """Delete challenges too old to be answered."""
-        await self._run(sql.forget_challenges, now=to_us(now))
+        await self._run(sql.delete_challenges, now=to_us(now))
 
 
 def passkey_of(row: Row) -> Passkey:

@@ -61,10 +61,10 @@ class Sessions:
         """End all sessions of all people; return how many there were."""
         return len(await self._run(sql.end_all))
 
-    async def forget(self, *, now: datetime, start: datetime) -> None:
+    async def delete(self, *, now: datetime, start: datetime) -> None:
         """Delete expired sessions, and failures from before `start`."""
-        await self._run(sql.forget, now=to_us(now))
-        await self._run(sql.forget_failures, start=to_us(start))
+        await self._run(sql.delete, now=to_us(now))
+        await self._run(sql.delete_failures, start=to_us(start))
 
     async def count_failure(
         self, who: bytes, *, now: datetime, within: timedelta

@@ -222,7 +222,7 @@ class SqliteDatabase:
             for turn in landed:
                 _fail(turn.durable, translated(error))
         else:
-            self._reads.forget()
+            self._reads.clear()
             for turn in landed:
                 if not turn.durable.cancelled():
                     turn.durable.set_result(None)

@@ -40,7 +40,7 @@ class Reads(ReadingStatements):
             self._look()
         return await super().__call__(statement, **values)
 
-    def forget(self) -> None:
+    def clear(self) -> None:
         """Clear the cache: something was committed."""
         self._end()
 

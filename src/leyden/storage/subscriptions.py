@@ -181,9 +181,9 @@ class Subscriptions:
             old_secret_until=to_us(until),
         )
 
-    async def forget(self, subscription_id: str) -> None:
+    async def delete(self, subscription_id: str) -> None:
         """Delete a subscription with its deliveries."""
-        await self._run(sql.forget, id=subscription_id)
+        await self._run(sql.delete, id=subscription_id)
 
 
 def wake_step(organization_ids: tuple[str, ...], *, most: int, now: int) -> Step:

@@ -101,9 +101,9 @@ class Webhooks:
         """Return nodes with pending events but no queued task of this kind."""
         return [node_id for (node_id,) in await self._run(sql.without_task, kind=kind)]
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete all events of a node."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)
 
 
 def event_of(row: Row) -> KeptEvent:

@@ -163,7 +163,7 @@ class KubernetesRuntime:
         await self._view.ready()
         if await self._launches.holder(node) is not None:
             raise Conflict(f"node {node.id}: its lnd runs")
-        self.forget(node.id)
+        self.unwatch(node.id)
         await self._objects.remove(node)
 
     async def observe(self, node: Node) -> Observation:
@@ -199,7 +199,7 @@ class KubernetesRuntime:
         """Report each state and each end from now on."""
         self._on_observation = on_observation
 
-    def forget(self, node_id: str) -> None:
+    def unwatch(self, node_id: str) -> None:
         """Stop listening to a node, which keeps running."""
         self._unknown.discard(node_id)
         self._unobserved.pop(node_id, None)
@@ -217,7 +217,7 @@ class KubernetesRuntime:
     def close(self) -> None:
         """Stop listening; the nodes keep running."""
         for node_id in list(self._watched):
-            self.forget(node_id)
+            self.unwatch(node_id)
         self._unobserved.clear()
         if self._observing is not None:
             self._observing.cancel()

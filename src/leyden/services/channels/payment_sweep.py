@@ -67,7 +67,7 @@ async def sweep(shop: Shop, due: ClaimedTask) -> None:
     async for batch in _may_change(shop):
         await look_up(shop, batch)
     async with due.transaction() as tx:
-        await tx.quotes.forget(until=shop.clock() - 2 * shop.rules.quote_holds)
+        await tx.quotes.delete(until=shop.clock() - 2 * shop.rules.quote_holds)
         await due.reschedule(tx, due=shop.clock() + shop.rules.sweep_every)
 
 

@@ -154,7 +154,7 @@ async def _is_for_somebody(
         expires=waiting.expires,
     )
     async with due.transaction() as tx:
-        await tx.email_links.forget(now=emailing.clock())
+        await tx.email_links.delete(now=emailing.clock())
         await tx.email_links.add(link)
     return True
 

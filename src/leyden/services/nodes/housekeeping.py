@@ -75,7 +75,7 @@ class Housekeeping:
         await self._drills.look(running)
         async with work.transaction() as tx:
             now = self._fleet.clock()
-            await tx.replaced_backups.forget_old(until=now - resealing.KEPT_FOR)
+            await tx.replaced_backups.delete_old(until=now - resealing.KEPT_FOR)
             await self._places.flush(tx)
             due = now + self._fleet.rules.look_every
             await work.reschedule(tx, due=due)

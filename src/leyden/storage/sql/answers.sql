@@ -1,6 +1,6 @@
 -- Answers kept for a day under their Idempotency-Key.
 
--- name: forget_expired
+-- name: delete_expired
 -- One key whose day is over may be used anew.
 DELETE FROM saved_answer
 WHERE organization_id = :organization_id
@@ -58,6 +58,6 @@ WHERE organization_id = :organization_id
     AND key = :key
     AND holder = :holder;
 
--- name: forget_all_expired
+-- name: delete_all_expired
 DELETE FROM saved_answer
 WHERE expires <= :now;

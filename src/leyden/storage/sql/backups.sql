@@ -20,7 +20,7 @@ WHERE node_id = :node_id
     AND sealed = :was
 RETURNING node_id;
 
--- name: forget_seed
+-- name: delete_seed
 DELETE FROM node_seed
 WHERE node_id = :node_id;
 
@@ -52,7 +52,7 @@ WHERE node_id = :node_id
     AND sealed = :was
 RETURNING name;
 
--- name: forget_macaroons
+-- name: delete_macaroons
 DELETE FROM node_macaroon
 WHERE node_id = :node_id;
 
@@ -93,7 +93,7 @@ WHERE id IN (
     )
 ORDER BY node_id;
 
--- name: forget_old_channels
+-- name: delete_old_channels
 -- Keeps the latest so many.
 DELETE FROM node_channel_backup
 WHERE node_id = :node_id
@@ -105,6 +105,6 @@ WHERE node_id = :node_id
         LIMIT 1 OFFSET :kept
     );
 
--- name: forget_channels
+-- name: delete_channels
 DELETE FROM node_channel_backup
 WHERE node_id = :node_id;

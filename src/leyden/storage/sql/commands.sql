@@ -11,7 +11,7 @@ WHERE node_id = :node_id
 ORDER BY id DESC
 LIMIT :kept;
 
--- name: forget_old
+-- name: delete_old
 -- Keeps the latest so many.
 DELETE FROM node_command
 WHERE node_id = :node_id

@@ -26,7 +26,7 @@ RETURNING digest;
 DELETE FROM email_link
 WHERE user_id = :user_id;
 
--- name: forget
+-- name: delete
 DELETE FROM email_link
 WHERE expires <= :now;
 

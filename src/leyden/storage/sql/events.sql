@@ -82,7 +82,7 @@ WHERE organization_id = :organization_id
 ORDER BY number
 LIMIT :most;
 
--- name: forget
+-- name: delete
 DELETE FROM event
 WHERE organization_id = :organization_id
     AND number < :first;

@@ -56,17 +56,17 @@ RETURNING beat;
 DELETE FROM process
 WHERE id = :id;
 
--- name: forget_silent
+-- name: delete_silent
 -- Unless it was heard of meanwhile.
 DELETE FROM process
 WHERE id = :id
     AND beat = :beat;
 
--- name: forget_old
+-- name: delete_old
 DELETE FROM process
 WHERE until < :before;
 
--- name: forget_all
+-- name: delete_all
 DELETE FROM process;
 
 -- name: watching

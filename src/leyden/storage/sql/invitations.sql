@@ -32,7 +32,7 @@ WHERE organization_id = :organization_id
     AND ended IS NULL
 RETURNING id;
 
--- name: forget_ended
+-- name: delete_ended
 -- Those that nobody can use any more.
 DELETE FROM invitation
 WHERE organization_id = :organization_id

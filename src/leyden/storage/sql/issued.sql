@@ -12,7 +12,7 @@ SELECT name, node_id, chain, until, key, order_url, order_key, refusals
 FROM issued_certificate
 WHERE name = :name;
 
--- name: forget
+-- name: delete
 DELETE FROM issued_certificate
 WHERE name = :name;
 

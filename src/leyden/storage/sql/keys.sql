@@ -51,7 +51,7 @@ WHERE organization_id = :organization_id
     AND revoked IS NULL
     AND (expires IS NULL OR expires > :now);
 
--- name: forget_ended
+-- name: delete_ended
 -- All that have ended but for the latest of them.
 DELETE FROM api_key
 WHERE organization_id = :organization_id

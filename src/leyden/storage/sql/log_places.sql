@@ -28,6 +28,6 @@ WHERE node_id = :node_id
     AND edition = :was
 RETURNING node_id;
 
--- name: forget
+-- name: delete
 DELETE FROM node_log_place
 WHERE node_id = :node_id;

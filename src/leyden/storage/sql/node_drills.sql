@@ -13,7 +13,7 @@ SELECT at, message, signature
 FROM node_drill
 WHERE node_id = :node_id;
 
--- name: forget
+-- name: delete
 DELETE FROM node_drill
 WHERE node_id = :node_id;
 
@@ -38,6 +38,6 @@ SELECT node_id
 FROM node_drill_reminder
 WHERE at >= :since;
 
--- name: forget_reminder
+-- name: delete_reminder
 DELETE FROM node_drill_reminder
 WHERE node_id = :node_id;

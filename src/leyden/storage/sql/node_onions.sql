@@ -24,6 +24,6 @@ SELECT onion
 FROM node
 WHERE onion IN (:hosts);
 
--- name: forget
+-- name: delete
 DELETE FROM node_onion
 WHERE node_id = :node_id;

@@ -29,6 +29,6 @@ SELECT log_tail
 FROM node_report
 WHERE node_id = :node_id;
 
--- name: forget
+-- name: delete
 DELETE FROM node_report
 WHERE node_id = :node_id;

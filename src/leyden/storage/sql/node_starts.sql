@@ -22,6 +22,6 @@ RETURNING node_id;
 UPDATE node_start
 SET copy = '';
 
--- name: forget
+-- name: delete
 DELETE FROM node_start
 WHERE node_id = :node_id;

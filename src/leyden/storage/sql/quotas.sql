@@ -65,7 +65,7 @@ DELETE FROM order_place
 WHERE order_id = :order_id
 RETURNING order_id;
 
--- name: forget_places
+-- name: delete_places
 -- Those that were left when a program died.
 DELETE FROM order_place
 WHERE organization_id = :organization_id

@@ -31,6 +31,6 @@ FROM quote
 WHERE organization_id = :organization_id
     AND wish = :wish;
 
--- name: forget
+-- name: delete
 DELETE FROM quote
 WHERE quoted <= :until;

@@ -29,6 +29,6 @@ ON CONFLICT (node_id) DO UPDATE
 SET sealed_old_secret = excluded.sealed_old_secret,
     old_secret_until = excluded.old_secret_until;
 
--- name: forget
+-- name: delete
 DELETE FROM webhook_receiver
 WHERE node_id = :node_id;

@@ -40,6 +40,6 @@ WHERE node_id = :node_id
     AND step = :was
 RETURNING node_id;
 
--- name: forget
+-- name: delete
 DELETE FROM relocation
 WHERE node_id = :node_id;

@@ -11,7 +11,7 @@ WHERE node_id = :node_id
     AND name = :name
 ORDER BY id;
 
--- name: forget_one
+-- name: delete_one
 DELETE FROM replaced_backup
 WHERE id = :id;
 
@@ -21,10 +21,10 @@ FROM replaced_backup
 WHERE node_id = :node_id
 ORDER BY id DESC;
 
--- name: forget
+-- name: delete
 DELETE FROM replaced_backup
 WHERE node_id = :node_id;
 
--- name: forget_old
+-- name: delete_old
 DELETE FROM replaced_backup
 WHERE at < :until;

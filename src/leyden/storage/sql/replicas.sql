@@ -13,7 +13,7 @@ WHERE id = :id;
 DELETE FROM replica
 WHERE id = :id;
 
--- name: forget_old
+-- name: delete_old
 DELETE FROM replica
 WHERE until < :before;
 

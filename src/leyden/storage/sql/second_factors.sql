@@ -93,6 +93,6 @@ VALUES (:challenge, :until)
 ON CONFLICT DO NOTHING
 RETURNING challenge;
 
--- name: forget_challenges
+-- name: delete_challenges
 DELETE FROM used_challenge
 WHERE until < :now;

@@ -51,7 +51,7 @@ WHERE user_id = :user_id
         LIMIT :kept
     );
 
--- name: forget
+-- name: delete
 DELETE FROM session
 WHERE expires < :now;
 
@@ -80,6 +80,6 @@ UPDATE sign_in_failure
 SET count = count - :attempts
 WHERE who = :who;
 
--- name: forget_failures
+-- name: delete_failures
 DELETE FROM sign_in_failure
 WHERE since < :start;

@@ -60,7 +60,7 @@ SET sealed_secret = :sealed_secret, sealed_old_secret = :sealed_old_secret,
     old_secret_until = :old_secret_until
 WHERE id = :id;
 
--- name: forget
+-- name: delete
 DELETE FROM subscription
 WHERE id = :id;
 

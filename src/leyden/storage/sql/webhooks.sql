@@ -90,6 +90,6 @@ WHERE state = 'pending'
             AND webhook_receiver.pause IS NOT NULL
     );
 
--- name: forget
+-- name: delete
 DELETE FROM webhook_event
 WHERE node_id = :node_id;
