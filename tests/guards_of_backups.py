@@ -39,7 +39,7 @@ GUARDS = (
     Guard(
         "a backup of a newer version is not restored",
         "app/restoring.py",
-        "    if told.schema > first_look.newest():\n",
+        "    if told.schema > schema_check.newest():\n",
         "    if not told.schema:\n",
         _RESTORE,
     ),

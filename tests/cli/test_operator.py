@@ -310,7 +310,7 @@ def test_without_a_schema_the_next_step_is_told(typed: Typed, tmp_path: Path) ->
     refused = typed("org", "list")
     assert refused.exit_code == 1
     assert "nothing is installed" in refused.stderr
-    assert "`leyden migrate` makes it" in refused.stderr
+    assert "`leyden migrate` installs it" in refused.stderr
     assert not (tmp_path / "home").exists()
 
 

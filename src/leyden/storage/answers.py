@@ -8,14 +8,14 @@ from leyden.values import Struct
 
 sql = SqlFile("answers")
 
-PURPOSE = "saved answer"  # what an answer is sealed for, with its organization
+PURPOSE = "saved answer"  # of sealed responses, together with the organization
 
 
 class Saved(Struct, frozen=True, kw_only=True):
     """The state of an Idempotency-Key."""
 
     request: bytes
-    status: int | None  # None while the first request is being answered
+    status: int | None  # None while the first request is in progress
     body: bytes | None
     holder: str
     started: datetime  # or when it was last renewed
@@ -116,7 +116,7 @@ class SavedResponses:
         )
 
     async def drop(self, organization_id: str, key: bytes, *, holder: str) -> None:
-        """Delete the key: nothing was done under it, so it may be used again."""
+        """Delete a key under which nothing was done, so that it can be used again."""
         await self._run(
             sql.drop, organization_id=organization_id, key=key, holder=holder
         )

@@ -36,7 +36,7 @@ class Backups:
         self._run = run
 
     async def add_seed(self, node_id: str, sealed: bytes, *, now: datetime) -> bool:
-        """Store a node's only seed; return False if one is stored already."""
+        """Store a node's only seed; return False if one is already stored."""
         return bool(
             await self._run(
                 sql.add_seed, node_id=node_id, created=to_us(now), sealed=sealed
@@ -95,7 +95,7 @@ class Backups:
     async def add_channels(
         self, node_id: str, content: bytes, digest: bytes, *, now: datetime
     ) -> bool:
-        """Store a channel backup, and keep ten; return False if known."""
+        """Store a channel backup; keep the last ten; return False if known."""
         added = await self._run(
             sql.add_channels,
             node_id=node_id,
@@ -109,7 +109,7 @@ class Backups:
         return bool(added)
 
     async def has_channels(self, node_id: str, digest: bytes) -> bool:
-        """Return whether this channel backup is stored already."""
+        """Return whether this channel backup is already stored."""
         return bool(await self._run(sql.has_channels, node_id=node_id, digest=digest))
 
     async def latest_channels(self, node_id: str) -> ChannelBackup:

@@ -76,7 +76,7 @@ class Invitations:
 
 
 def invitation_of(row: Row) -> Invitation:
-    """Return the invitation that a row holds."""
+    """Build the invitation from a row."""
     id_, organization_id, email, role, created, expires = row
     return Invitation(
         id=id_,

@@ -13,8 +13,8 @@ class Nodes(NamedTuple):
     """An organization's number of nodes, and of deleted ones with data."""
 
     there: int
-    kept: int  # these and those
-    next_gone: datetime | None  # when the first of the deleted ones is
+    kept: int  # nodes and deleted nodes together
+    next_gone: datetime | None  # when the data of the first deleted one is deleted
 
 
 class GivenUp(NamedTuple):

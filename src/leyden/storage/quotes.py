@@ -1,4 +1,4 @@
-"""The newest quote for each channel an organization asked about."""
+"""The newest quote for each channel that an organization requested."""
 
 from datetime import datetime
 
@@ -37,7 +37,7 @@ class Quotes:
         self, organization_id: str, channel: Channel, *, since: datetime
     ) -> tuple[Quote, datetime] | None:
         """Return the quote given after `since` for this channel, and its time."""
-        # The time is compared here, so that the same question is asked each time.
+        # The time is compared here, so that the query is the same each time.
         rows = await self._run(
             sql.find, organization_id=organization_id, wish=_wish(channel)
         )

@@ -1,6 +1,6 @@
-"""The replicas that run on this database, and the oldest version that may.
+"""The replicas that run on this database, and the oldest version that may run.
 
-A version goes by the newest migration that it knows (docs/decisions/0096).
+A version is identified by the newest migration that it knows (docs/decisions/0096).
 """
 
 from datetime import datetime
@@ -41,11 +41,11 @@ class Replicas:
         await self._run(sql.leave, id=id_)
 
     async def floor(self) -> str:
-        """Return the migration that a version has to know to run on this schema."""
+        """Return the migration that a version must know to run on this schema."""
         return str((await self._run(sql.floor))[0][0])
 
     async def raise_floor(self, migration: str, *, now: datetime) -> bool:
-        """Exclude versions from running that do not know this migration.
+        """Prevent versions that do not know this migration from running.
 
         Return False, changing nothing, while a replica of such a version runs.
         """

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.errors import SetupError
-from leyden.storage import first_look
+from leyden.storage import schema_check
 from leyden.storage.secrets import Keyring, Sealer
 
 PURPOSE: Final = "check of the keys"
@@ -18,7 +18,7 @@ _CHECKED: Final = b"these are the keys"
 def check(url: str, keyring: Keyring) -> None:
     """Raise SetupError for keys of another database; store the value the first time."""
     sealer = Sealer(keyring)
-    sealed = first_look.sealed_check(url)
+    sealed = schema_check.sealed_check(url)
     if sealed is None:
         sealed = _find_or_add(url, sealer)
     sealer.open(sealed, purpose=PURPOSE)
