@@ -1,4 +1,4 @@
--- What companions of nodes in a cluster last reported.
+-- The last reports of companions of nodes in a cluster.
 
 -- name: keep
 INSERT INTO node_report (node_id, run, macaroons_removed, disk, height, at)

@@ -1,4 +1,4 @@
--- How often nodes were started, and in which folder the last time.
+-- The number of nodes' last starts, and the folders they used.
 
 -- name: get
 SELECT number, copy

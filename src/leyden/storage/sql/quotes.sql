@@ -1,4 +1,4 @@
--- The newest quote for each wish of an organization.
+-- The newest quote for each channel that an organization requested.
 
 -- name: keep
 INSERT INTO quote (

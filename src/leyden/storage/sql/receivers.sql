@@ -1,7 +1,7 @@
 -- Receivers of webhooks; most have no row of their own.
 
 -- name: get
--- All that a delivery takes, in one look.
+-- Everything that a delivery needs, in one query.
 SELECT
     node.organization_id,
     node.api_endpoint,

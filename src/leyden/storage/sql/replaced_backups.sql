@@ -1,4 +1,4 @@
--- Backups whose place another took. The seed's name is empty.
+-- Replaced backups. The seed's name is empty.
 
 -- name: add
 INSERT INTO replaced_backup (node_id, name, at, sealed)

@@ -1,4 +1,4 @@
--- The replicas that run on this database, of this version and of the one before.
+-- The replicas that run on this database, of this version and the previous one.
 
 -- name: enter
 INSERT INTO replica (id, newest, until)
@@ -31,7 +31,7 @@ UPDATE schema_floor
 SET oldest = :oldest;
 
 -- name: older
--- A process that is no replica is of a version that does not say which it is.
+-- A process without a replica is of a version from before replicas were counted.
 SELECT id
 FROM replica
 WHERE until > :now
