@@ -222,7 +222,8 @@ GUARDS = (
     Guard(
         "changes under other keys than the backup's are no part of its chain",
         f"{_IN}/changes/following.py",
-        "        # Keys that were replaced meanwhile are in no backup yet.\n"
+        "        # If the keys were replaced meanwhile, no backup has "
+        "the new ones yet.\n"
         "        if self._secrets() != self._state.secrets:\n",
         "        if not self._secrets():\n",
         _CHANGES,

@@ -263,14 +263,14 @@ async def test_a_channel_that_is_opened_after_the_backup_comes_back_with_it(
 ) -> None:
     async def open_two(platform: Platform) -> list[bool]:
         copies = ChannelCopies(platform)
-        looked = [await copies.look(kept.programs)]
+        looked = [await copies.copy_new(kept.programs)]
         for content in (b"one channel", b"two channels"):
             async with platform.database.transaction() as tx:
                 await tx.backups.add_channels(
                     NODE, content, content[:8], now=platform.clock()
                 )
-            looked.append(await copies.look(kept.programs))
-        looked.append(await copies.look(kept.programs))
+            looked.append(await copies.copy_new(kept.programs))
+        looked.append(await copies.copy_new(kept.programs))
         return looked
 
     assert await kept.on(open_two) == [False, True, True, False]

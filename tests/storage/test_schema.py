@@ -94,10 +94,10 @@ def test_an_older_schema_has_to_be_migrated_first(database_url: str) -> None:
 
 
 def test_a_database_that_does_not_answer_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"^database_url: cannot be opened"):
+    with pytest.raises(SetupError, match=r"^database_url: can't open the database"):
         schema_check.check("postgresql://nobody@127.0.0.1:1/none")
     (tmp_path / "folder.db").mkdir()
-    with pytest.raises(SetupError, match=r"^database_url: cannot be opened"):
+    with pytest.raises(SetupError, match=r"^database_url: can't open the database"):
         schema_check.check(f"sqlite:///{tmp_path}/folder.db")
 
 

@@ -108,7 +108,7 @@ async def lsps1(platform: Platform) -> str:
     shop = platform.shop
     if shop is None or shop.rules.lsps1 is None:
         return ""
-    return "; ".join((await state.look(shop, shop.rules.lsps1)).missing)
+    return "; ".join((await state.read(shop, shop.rules.lsps1)).missing)
 
 
 async def rehearsed(platform: Platform) -> str:
