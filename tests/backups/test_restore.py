@@ -111,7 +111,7 @@ async def test_a_restore_replaces_nothing(kept: Kept) -> None:
         ({"files": {}}, "the backup has no database"),
         (
             {"facts": {"rows": {"node": 2}, "books": {}}},
-            "the copy: table node has 1 rows, and had 2",
+            "the copy: table node has 1 rows, but had 2",
         ),
     ],
 )
@@ -134,7 +134,7 @@ async def test_a_file_that_was_replaced_in_the_store_is_refused(kept: Kept) -> N
     await kept.store.fetch(await kept.store.find(), folder)
     (folder / "keys.age").write_bytes(b"of somebody else")
     await kept.store.add(folder, host="elsewhere", tags=[])
-    with pytest.raises(SetupError, match=r"keys\.age: is not what was backed up"):
+    with pytest.raises(SetupError, match=r"keys\.age: differs from what was backed up"):
         await kept.restore()
     assert not (kept.folder / "new").exists()
 

@@ -293,7 +293,7 @@ def test_coupons_are_listed_with_their_notes(migrated: Typed) -> None:
 def test_two_of_one_name_are_refused(migrated: Typed) -> None:
     migrated("org", "create", "Harbour Light")
     again = migrated("org", "create", "Harbour Light")
-    assert "there is an organization named 'Harbour Light' already" in again.stderr
+    assert "an organization named 'Harbour Light' already exists" in again.stderr
 
 
 def test_a_short_password_is_refused(migrated: Typed, tmp_path: Path) -> None:
