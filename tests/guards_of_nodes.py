@@ -496,7 +496,7 @@ GUARDS = (
     Guard(
         "what lnd prints of its callers is kept small",
         "runtimes/local_homes.py",
-        "        _keep_small(looked.output)\n",
+        "        _limit_size(files.output)\n",
         "",
         "tests/runtimes/test_local.py",
         "fill_no_disk",

@@ -54,7 +54,7 @@ class NewLines(Struct, frozen=True, kw_only=True):
     complete: bool = True  # whether each line was read
 
 
-def look(path: str, place: Place) -> NewLines | None:
+def read_new(path: str, place: Place) -> NewLines | None:
     """Read new lines quickly; return None if there are none."""
     try:
         stat = os.stat(path)  # noqa: PTH116  half the cost of Path.stat

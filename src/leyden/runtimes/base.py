@@ -115,7 +115,7 @@ class Runtime(Protocol):
 
 
 class HomeChanges(Struct, frozen=True, kw_only=True):
-    """The changes in a node's folder since the last look."""
+    """The changes in a node's folder since the last read."""
 
     channel_backup: bytes | None = None  # None: unchanged
     log: NewLines | None = None  # the new lines of its log; None: none
@@ -179,7 +179,7 @@ class Homes(Protocol):
         """Return the public key that lnd wrote down; "" before its first unlocking."""
         ...
 
-    def look(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, place: Place) -> HomeChanges:
         """Return the changes; cheap enough to be called for every node all the time.
 
         The log is read from this place on. If it has grown too much since, it is not

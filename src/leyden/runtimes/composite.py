@@ -84,9 +84,9 @@ class SeveralHomes:
         """Return the node's public key, where it can be read."""
         return await self._homes[node.runtime].public_key(node)
 
-    def look(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, place: Place) -> HomeChanges:
         """Return the changes in the node's folder."""
-        return self._homes[node.runtime].look(node, place)
+        return self._homes[node.runtime].read_changes(node, place)
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read the rest of a node's log."""

@@ -17,7 +17,7 @@ class FakeHomes:
         self.channel_backups: dict[str, bytes] = {}
         self.public_keys: dict[str, str] = {}
         self.complaints: dict[str, list[str]] = {}  # each log, from its beginning
-        self._looked: dict[str, bytes] = {}
+        self._last_read: dict[str, bytes] = {}
         self.macaroons: dict[str, tuple[str, ...]] = {}
         self.unreadable: set[str] = set()  # nodes whose folder the disk does not give
         self.used: dict[str, Usage] = {}
@@ -34,18 +34,18 @@ class FakeHomes:
         """Return what was put there."""
         return self.public_keys.get(node.id, "")
 
-    def look(self, node: Node, place: Place) -> HomeChanges:
-        """Return what a test has added since the last look."""
+    def read_changes(self, node: Node, place: Place) -> HomeChanges:
+        """Return what a test has added since the last read."""
         if node.id in self.unreadable:
             raise OSError(errno.EIO, "input/output error")
         backup = self.channel_backups.get(node.id)
-        changed = backup if backup != self._looked.get(node.id) else None
+        changed = backup if backup != self._last_read.get(node.id) else None
         if backup is not None:
-            self._looked[node.id] = backup
+            self._last_read[node.id] = backup
         return HomeChanges(channel_backup=changed, log=self._read_on(node, place))
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
-        """Read on, as `look` does."""
+        """Read on, as `read_changes` does."""
         return self._read_on(node, place) or NewLines(place=place)
 
     def _read_on(self, node: Node, place: Place) -> NewLines | None:

@@ -24,18 +24,18 @@ _MOST_LOG: Final = 1 << 20
 _MOST_BACKUP: Final = 4 << 20
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
-# Nobody else waits for longer than these few take: 30 µs each, with its log 100.
+# After so many nodes, other tasks get a turn: one takes 30 µs, with its log 100.
 _AT_A_TIME: Final = 10
 
 
-class _Looked(Struct):
+class _Files(Struct):
     """A node's paths as text: creating a Path takes longer than a stat."""
 
     log: str
     output: str
     backup: str
-    height: int = 0  # of the last block that the log told of
-    is_followed: bool = False  # whether `look` reads the log in this process
+    height: int = 0  # of the last block that the log mentions
+    is_followed: bool = False  # whether `read_changes` follows the log in this process
     size: int = -1  # of the log when its end was read
     mark: tuple[int, int] | None = None  # the backup's: inode and time of writing
 
@@ -45,13 +45,13 @@ class LocalHomes:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._looked: dict[str, _Looked] = {}
+        self._files: dict[str, _Files] = {}
 
     async def log(self, node: Node, lines: int) -> list[str]:
         """Return the last lines of lnd's log, or of what it printed if it has none.
 
-        Owners read them: where the node lives on this machine is not their business,
-        so its folder is called as lnd calls it by default.
+        Owners read them, and must not learn the paths of this machine: the node's
+        folder is replaced by lnd's default, ~/.lnd.
         """
         return await asyncio.to_thread(self._log, node, lines)
 
@@ -73,55 +73,55 @@ class LocalHomes:
         file = home.graph(self._layout.home(node), self._chain(node))
         return await asyncio.to_thread(identity.read, file)
 
-    def look(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, place: Place) -> HomeChanges:
         """Return the changes; without any this takes three stats, 5 µs."""
-        looked = self._looked_at(node)
-        looked.is_followed = True
-        _keep_small(looked.output)
-        new_lines = tail.look(looked.log, place)
+        files = self._files_of(node)
+        files.is_followed = True
+        _limit_size(files.output)
+        new_lines = tail.read_new(files.log, place)
         if new_lines is not None:
-            looked.height = new_lines.height or looked.height
+            files.height = new_lines.height or files.height
         try:
-            stat = os.lstat(looked.backup)
+            stat = os.lstat(files.backup)
         except OSError:
             return HomeChanges(log=new_lines) if new_lines is not None else NO_CHANGES
         mark = (stat.st_ino, stat.st_mtime_ns)
-        if looked.mark == mark:
+        if files.mark == mark:
             return HomeChanges(log=new_lines) if new_lines is not None else NO_CHANGES
-        backup = _last(self._layout.folder(node), Path(looked.backup), _MOST_BACKUP)
-        if backup:  # else it could not be opened, and is looked at again
-            looked.mark = mark
+        backup = _last(self._layout.folder(node), Path(files.backup), _MOST_BACKUP)
+        if backup:  # else it could not be opened: the next call retries
+            files.mark = mark
         return HomeChanges(channel_backup=backup or None, log=new_lines)
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read the rest of the log, in a thread: 16 MiB take tenths of a second."""
-        looked = self._looked_at(node)
-        new_lines = await asyncio.to_thread(tail.catch_up, looked.log, place)
-        looked.height = new_lines.height or looked.height
+        files = self._files_of(node)
+        new_lines = await asyncio.to_thread(tail.catch_up, files.log, place)
+        files.height = new_lines.height or files.height
         return new_lines
 
-    def _looked_at(self, node: Node) -> _Looked:
-        if (looked := self._looked.get(node.id)) is None:
+    def _files_of(self, node: Node) -> _Files:
+        if (files := self._files.get(node.id)) is None:
             lnd_home, chain = self._layout.home(node), self._chain(node)
             log = str(home.log_file(lnd_home, chain))
-            looked = self._looked[node.id] = _Looked(
+            files = self._files[node.id] = _Files(
                 log=log,
                 output=str(self._layout.output(node)),
                 backup=str(home.channel_backup(lnd_home, chain)),
                 height=tail.height_at_the_end(log),
             )
-        return looked
+        return files
 
     def _height(self, node: Node) -> int:
         """Return the last height, read from the log's end if nobody here follows it."""
-        looked = self._looked_at(node)
-        if not looked.is_followed:
+        files = self._files_of(node)
+        if not files.is_followed:
             with suppress(OSError):  # lnd has not started yet, or is between two files
-                size = os.stat(looked.log).st_size  # noqa: PTH116  half as long
-                if size != looked.size:
-                    looked.size = size
-                    looked.height = tail.height_at_the_end(looked.log) or looked.height
-        return looked.height
+                size = os.stat(files.log).st_size  # noqa: PTH116  half as long
+                if size != files.size:
+                    files.size = size
+                    files.height = tail.height_at_the_end(files.log) or files.height
+        return files.height
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
         """Delete plaintext macaroons and return their names."""
@@ -172,7 +172,7 @@ def _stat_fields(node: Node) -> list[bytes]:
     )
 
 
-def _keep_small(output: str) -> None:
+def _limit_size(output: str) -> None:
     """Empty the output file of a running lnd once it is too large.
 
     lnd prints a line for each caller whose TLS handshake fails, and any allowed
@@ -199,8 +199,8 @@ def _last(folder: Path, file: Path, most: int) -> bytes:
 def _last_lines(folder: Path, file: Path) -> bytes:
     """Return the end of a log from the beginning of a line.
 
-    What is left of a line that was cut may begin within a path, which nothing would
-    recognize as one of ours.
+    A line that was cut may begin within a path, which would then not be recognized
+    as one of ours and not be replaced.
     """
     # One byte more tells whether there is more.
     words = _last(folder, file, _MOST_LOG + 1)
@@ -209,7 +209,7 @@ def _last_lines(folder: Path, file: Path) -> bytes:
 
 def _size(folder: Path) -> int:
     total = 0
-    # Looked at right after it was made, a node has no folder yet.
+    # A node that was just created has no folder yet.
     with suppress(FileNotFoundError):
         for _, _, files, descriptor in os.fwalk(folder):
             for name in files:

@@ -29,9 +29,9 @@ def unavailable_reason() -> str:
 def apply(policy: EgressPolicy, known: "Policies | None" = None) -> None:
     """Replace the policy atomically: there is no moment without one.
 
-    Refused when another installation holds some of the same users: the two would
-    hold each other's nodes to rules that do not fit them. Who has just looked says what
-    is known: each look costs a start some milliseconds.
+    Refused if another installation's policy covers some of the same users: each would
+    apply its rules to the other's nodes. A caller that has just read the policies
+    passes them as `known`: reading them costs a start some milliseconds.
     """
     first, last = policy.users
     for table, held in (applied() if known is None else known).items():

@@ -56,7 +56,7 @@ class KubernetesHomes:
         del node
         return ""
 
-    def look(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, place: Place) -> HomeChanges:
         """Return no changes: the companion reports them."""
         del node, place
         return NO_CHANGES

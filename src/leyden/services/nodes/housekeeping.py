@@ -81,7 +81,7 @@ class Housekeeping:
             await work.reschedule(tx, due=due)
 
     async def _look_at(self, node: Node) -> None:
-        found = self._fleet.homes.look(node, self._places.of(node))
+        found = self._fleet.homes.read_changes(node, self._places.of(node))
         if found.channel_backup is not None:
             self._unstored.add(node.id)
         if node.id in self._unstored:
