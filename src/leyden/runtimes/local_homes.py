@@ -20,7 +20,7 @@ from leyden.runtimes.layout import MOST_OUTPUT, Layout
 from leyden.values import Struct, replace
 
 _MOST_LOG: Final = 1 << 20
-# lnd's backup has 100 bytes for each channel and some for itself.
+# lnd's backup takes 100 bytes per channel, and a few more.
 _MOST_BACKUP: Final = 4 << 20
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
@@ -48,7 +48,7 @@ class LocalHomes:
         self._files: dict[str, _Files] = {}
 
     async def log(self, node: Node, lines: int) -> list[str]:
-        """Return the last lines of lnd's log, or of what it printed if it has none.
+        """Return the last lines of lnd's log, or of its output if it has no log.
 
         Owners read them, and must not learn the paths of this machine: the node's
         folder is replaced by lnd's default, ~/.lnd.
@@ -128,12 +128,12 @@ class LocalHomes:
         return sweep.sweep(self._layout.home(node))
 
     async def usage(self, node: Node) -> Usage:
-        """Return what the node takes of memory, processor and disk."""
+        """Return the node's use of memory, CPU and disk."""
         size = await asyncio.to_thread(_size, self._layout.home(node))
         return replace(self._used(node), disk=size)
 
     async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
-        """Return what each node takes of memory and processor."""
+        """Return each node's use of memory and CPU."""
         found = {}
         for number, node in enumerate(nodes, start=1):
             if number % _AT_A_TIME == 0:
@@ -157,7 +157,7 @@ class LocalHomes:
             (self._layout.folder(node), "~"),
             (self._layout.root.parent, "~"),
         ):
-            # The folder and what is in it, but none whose name only begins alike.
+            # The folder and the paths in it, but no path that only begins alike.
             text = re.sub(rf"{re.escape(str(folder))}(?![\w-])", shown, text)
         return text
 
@@ -166,7 +166,7 @@ class LocalHomes:
 
 
 def _stat_fields(node: Node) -> list[bytes]:
-    """Return what the kernel counts of the node's process; none where there is none."""
+    """Return the fields of the process's /proc stat; none without a process."""
     return (
         processes.stat_fields(Identity.read(node.process)) if node.has_process else []
     )
@@ -185,7 +185,7 @@ def _limit_size(output: str) -> None:
 
 
 def _last(folder: Path, file: Path, most: int) -> bytes:
-    """Return the end of a file of a node; empty if it is missing, or by a link."""
+    """Return the end of a node's file; empty if it is missing, or behind a link."""
     try:
         opened = open_theirs_below(folder, file)
     except OSError:
@@ -197,12 +197,12 @@ def _last(folder: Path, file: Path, most: int) -> bytes:
 
 
 def _last_lines(folder: Path, file: Path) -> bytes:
-    """Return the end of a log from the beginning of a line.
+    """Return the end of a log, starting at the beginning of a line.
 
     A line that was cut may begin within a path, which would then not be recognized
     as one of ours and not be replaced.
     """
-    # One byte more tells whether there is more.
+    # One more byte shows whether the log is longer.
     words = _last(folder, file, _MOST_LOG + 1)
     return words if len(words) <= _MOST_LOG else words.partition(b"\n")[2]
 

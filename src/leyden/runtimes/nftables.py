@@ -47,17 +47,17 @@ def apply(policy: EgressPolicy, known: "Policies | None" = None) -> None:
 
 
 def remove_abandoned() -> "Policies":
-    """Remove policies that hold nobody, of homes that are gone; return those that stay.
+    """Remove unused policies of homes that are gone; return the remaining policies.
 
-    A home that was removed without `leyden down --nodes` leaves its policy behind; it
-    would keep its users from everybody else for ever.
+    A home that was removed without `leyden down --nodes` leaves its policy behind,
+    which would reserve its users forever.
     """
     stay = {}
     for table, held in applied().items():
         if held.home.exists() or held.is_used():
             stay[table] = held
         else:
-            with contextlib.suppress(SetupError):  # taken down this very moment
+            with contextlib.suppress(SetupError):  # it was just removed
                 _run("delete", "table", "inet", table)
     return stay
 
@@ -85,7 +85,7 @@ class AppliedPolicy(Struct, frozen=True):
     home: Path
 
     def is_used(self) -> bool:
-        """Return whether one of these users runs anything."""
+        """Return whether any of these users runs a process."""
         first, last = self.users
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):

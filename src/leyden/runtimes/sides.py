@@ -17,7 +17,7 @@ class Side(Protocol):
     """A runtime that a node's data is moved from or to."""
 
     async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
-        """Stop the node's lnd, and seal its data so that nobody starts it here."""
+        """Stop the node's lnd, and seal its data so that it cannot be started here."""
         ...
 
     async def content(self, node: Node) -> Content:
@@ -39,7 +39,7 @@ class Side(Protocol):
         ...
 
     async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
-        """Move a copy to where lnd is started from; count that as a start."""
+        """Move a copy to where lnd is started from; count this as a start."""
         ...
 
     async def unseal(self, node: Node) -> None:
@@ -47,5 +47,5 @@ class Side(Protocol):
         ...
 
     async def clean(self, node: Node) -> None:
-        """Delete what a move has left here, of a node that is on the other side."""
+        """Delete what a move left here of a node that is now on the other side."""
         ...
