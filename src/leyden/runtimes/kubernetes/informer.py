@@ -87,8 +87,10 @@ class Informer(Generic[T]):
                     after_s = min(error.retry_after_s or 0, _LONGEST_RETRY_AFTER_S)
                     # A restarted server may reject the version for minutes, but
                     # responds to a list.
-                    is_away = isinstance(error, ClusterAway)
-                    if not is_away or error.code not in _VERSION_VALID:
+                    if (
+                        not isinstance(error, ClusterAway)
+                        or error.code not in _VERSION_VALID
+                    ):
                         self._version = ""
             except Exception:
                 # Keep running: otherwise no change of any pod would be noticed.
