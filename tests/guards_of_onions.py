@@ -97,8 +97,8 @@ GUARDS = (
     Guard(
         "a connection to Tor that was interrupted is not used again",
         "tor/control.py",
-        "if not answered:  # nobody",
-        "if self._open is None:  # nobody",
+        "if not answered:  # the next",
+        "if self._open is None:  # the next",
         "tests/tor/test_control.py",
     ),
     Guard(

@@ -117,7 +117,7 @@ class TorControl:
             except (TorAway, OSError) as error:
                 raise self._translated(error) from None
             finally:
-                if not answered:  # nobody knows whose answer would come next
+                if not answered:  # the next response could belong to another request
                     self.close()
 
     async def _opened(self) -> tuple[Connection, str]:

@@ -34,7 +34,7 @@ LINK: Final = "link of an email"
 PASSWORD: Final = "password at a reset"  # noqa: S105  a purpose
 _COUNTED: Final = "emails"
 _HOUR: Final = timedelta(hours=1)
-_PER_ADDRESS: Final = 10  # of a kind, an hour, whoever asks
+_PER_ADDRESS: Final = 10  # of a kind, an hour, by any sender
 _PER_ORGANIZATION: Final = 60
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Letter).decode

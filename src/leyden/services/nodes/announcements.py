@@ -81,7 +81,7 @@ async def _is_due(tx: Stores, node: Node, event: Event, now: datetime) -> bool:
         case StatusChanged(status):
             return status in ANNOUNCED
         case BlocksOutOfOrder():
-            # Whoever reads the log may have been restarted amid a burst of lines.
+            # The reader of the log may have been restarted amid a burst of lines.
             last = await tx.webhooks.last_error(node.id)
             return last is None or not is_recent(last, now=now, within=QUIET)
     return True
