@@ -197,10 +197,6 @@ _ENTRY = (
             "by_chain",
             "UPDATE channel_order SET node_key = '02ab' WHERE id = :id",
             [
-                (
-                    "I8: order by_chain: its recorded status changes do not lead to "
-                    "created"
-                ),
                 "I9: order by_chain: it is created and direct, but has a ticket",
             ],
         ),

@@ -32,10 +32,10 @@ CONNECTING: Final[dict[str, Any]] = {
 _IDLE_S = 30.0
 _RESPONSE_S = 1.0  # well below the wait for a connection, so another can be tried
 _SETUP = """
--- Our programs never wait inside a transaction, but a process may be frozen there. SET
-idle_in_transaction_session_timeout = '10s'; -- The server estimates a plan for a list
-of one as cheaper than a generic one, so it would -- plan again at each execution, which
-takes longer than the execution.
+-- Our programs never wait inside a transaction, but a process may be frozen there.
+SET idle_in_transaction_session_timeout = '10s';
+-- The server estimates a plan for a list of one as cheaper than a generic one, so it
+-- would plan again at each execution, which takes longer than the execution.
 SET plan_cache_mode = force_generic_plan"""
 
 
