@@ -147,7 +147,7 @@ async def test_the_treasurys_lnd_sells_nothing(shop: ShopHarness) -> None:
     shop.seller.pubkey = shop.payments.pubkey
     with pytest.raises(SellerAway) as told:
         await reservations.read_wallet(shop.shop)
-    assert "seller_host: is the treasury" in str(told.value)
+    assert "seller_host: this lnd is the treasury" in str(told.value)
 
 
 async def test_without_a_seller_there_is_none_to_look_at(shop: ShopHarness) -> None:
