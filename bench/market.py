@@ -225,7 +225,7 @@ async def measured(folder: Path, rounds: int, report: Report) -> None:
         payments=payments,
         market=market,
         clock=utc_now,
-        rules=ShopSettings(tickets_looks=50, quotas=dict.fromkeys(Quota, 10**9)),
+        rules=ShopSettings(tickets_polls=50, quotas=dict.fromkeys(Quota, 10**9)),
     )
     key = bytes.fromhex((await account.find()).trader_key)
     priced = quote(WISH, shop.rules.terms, await market.terms())

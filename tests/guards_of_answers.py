@@ -106,7 +106,7 @@ GUARDS = (
         "forgotten",
     ),
     Guard(
-        "a connection that does not answer is given up",
+        "a connection that does not respond is given up",
         "storage/postgres_connections.py",
         "            line.shutdown(socket.SHUT_RDWR)",
         "            pass",

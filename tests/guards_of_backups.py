@@ -39,7 +39,7 @@ GUARDS = (
     Guard(
         "a backup of a newer version is not restored",
         "app/restoring.py",
-        "    if told.schema > first_look.newest():\n",
+        "    if told.schema > schema_check.newest():\n",
         "    if not told.schema:\n",
         _RESTORE,
     ),
@@ -222,7 +222,8 @@ GUARDS = (
     Guard(
         "changes under other keys than the backup's are no part of its chain",
         f"{_IN}/changes/following.py",
-        "        # Keys that were replaced meanwhile are in no backup yet.\n"
+        "        # If the keys were replaced meanwhile, no backup has "
+        "the new ones yet.\n"
         "        if self._secrets() != self._state.secrets:\n",
         "        if not self._secrets():\n",
         _CHANGES,

@@ -90,8 +90,8 @@ GUARDS = (
     Guard(
         "who leaves when it is their turn gives the connection's place back",
         "storage/postgres_turns.py",
-        "if not turn.cancelled():  # who leaves",
-        "if False:  # who leaves",
+        "if not turn.cancelled():  # it was granted",
+        "if False:  # it was granted",
         "tests/storage/test_postgres_turns.py",
         only="leaves",
     ),

@@ -77,7 +77,7 @@ GUARDS = (
         "of a charged order the debt is lowered first",
         _FILLING,
         "            holds=unused,\n"
-        "            held_htlc=0,  # settled before there was a ticket\n"
+        "            held_htlc=0,  # it was settled before the ticket was stored\n"
         "            charged=order.charged,\n",
         "            holds=unused,\n            held_htlc=0,\n            charged=0,\n",
         _TESTS,

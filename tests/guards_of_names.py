@@ -48,7 +48,7 @@ GUARDS = (
     Guard(
         "a certificate that an owner handed in is not replaced",
         "services/nodes/commands.py",
-        "            await tx.issued.forget(name)  "
+        "            await tx.issued.delete(name)  "
         "# nobody else is asked for one any more\n",
         "",
         _TESTS,

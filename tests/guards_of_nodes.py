@@ -306,15 +306,15 @@ GUARDS = (
     Guard(
         "what a full disk has undone is over for all who were in it",
         "storage/sqlite.py",
-        "            if not is_first:\n                # A full disk",
-        "            if False:\n                # A full disk",
+        "            if not is_first:\n                # With a full disk",
+        "            if False:\n                # With a full disk",
         "tests/storage/test_sqlite_groups.py",
         "undid_by_itself",
     ),
     Guard(
         "what a full disk has undone is not said to be committed",
         "storage/sqlite.py",
-        "raise DatabaseAway(retry_after_s=5)  # a full disk has undone it",
+        "raise DatabaseAway(retry_after_s=5)  # rolled back: the disk is full",
         "pass",
         "tests/storage/test_sqlite_groups.py",
         "undid_by_itself",
@@ -496,7 +496,7 @@ GUARDS = (
     Guard(
         "what lnd prints of its callers is kept small",
         "runtimes/local_homes.py",
-        "        _keep_small(looked.output)\n",
+        "        _limit_size(files.output)\n",
         "",
         "tests/runtimes/test_local.py",
         "fill_no_disk",

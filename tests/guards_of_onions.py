@@ -41,7 +41,7 @@ GUARDS = (
     Guard(
         "the key of an onion service goes with the node's data",
         "services/nodes/reconciler.py",
-        "await tx.node_onions.forget(node.id)",
+        "await tx.node_onions.delete(node.id)",
         "pass",
         "tests/services/test_onions.py",
     ),
@@ -97,8 +97,8 @@ GUARDS = (
     Guard(
         "a connection to Tor that was interrupted is not used again",
         "tor/control.py",
-        "if not answered:  # nobody",
-        "if self._open is None:  # nobody",
+        "if not answered:  # the next",
+        "if self._open is None:  # the next",
         "tests/tor/test_control.py",
     ),
     Guard(

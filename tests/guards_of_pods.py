@@ -60,13 +60,13 @@ GUARDS = (
         "missed_only",
     ),
     Guard(
-        "lnds that do not answer take nobody's turn to be heard",
+        "lnds that do not respond take no turns of others",
         "lnd/states.py",
-        "            async with asyncio.timeout(_ANSWERS_WITHIN_S):\n"
-        "                await _connected(knocking)\n"
+        "            async with asyncio.timeout(_CONNECT_S):\n"
+        "                await _connected(sock)\n"
         "            async with self._turns, asyncio.timeout(_HANDSHAKE_S):\n",
         "            async with self._turns, asyncio.timeout(_HANDSHAKE_S):\n"
-        "                await _connected(knocking)\n",
+        "                await _connected(sock)\n",
         "tests/lnd/test_states.py",
         "silent",
     ),
@@ -95,7 +95,7 @@ GUARDS = (
         "public_key",
     ),
     Guard(
-        "on a machine that does not answer nothing is known of an lnd",
+        "on a machine that does not respond nothing is known of an lnd",
         _PODS,
         'if readiness(machine) == "Unknown":',
         "if False:",
@@ -167,7 +167,7 @@ GUARDS = (
     Guard(
         "on a machine that was deleted nothing is known of an lnd",
         _PODS,
-        'return f"machine {name} is not in the cluster any more"',
+        'return f"machine {name} is no longer in the cluster"',
         'return ""',
         "tests/runtimes/test_pods.py",
     ),
@@ -364,7 +364,7 @@ GUARDS = (
     Guard(
         "a cluster whose watches lag is not asked without a pause",
         _LAUNCHES,
-        "        await self._view.changed(_AT_LEAST_S)\n",
+        "        await self._view.changed(_LEAST_WAIT_S)\n",
         "",
         _STAND_IN,
         only="heard_late",

@@ -65,7 +65,7 @@ GUARDS = (
     Guard(
         "leases are watched where fundings cannot be",
         "services/channels/seller_watch.py",
-        "    finally:  # an answer that is missing for the one is no reason",
+        "    finally:  # a failure of one does not prevent the other",
         "    except OSError:  #",
         _TESTS,
         "fundings_cannot_be",
@@ -73,7 +73,7 @@ GUARDS = (
     Guard(
         "zero-conf channels are accepted from one peer only",
         "lnd/acceptor.py",
-        'trusted = base64.b64decode(asked["node_pubkey"]).hex() == peer',
+        'trusted = base64.b64decode(request["node_pubkey"]).hex() == peer',
         "trusted = True",
         "tests/lnd/test_acceptor.py",
     ),
@@ -102,14 +102,14 @@ GUARDS = (
     Guard(
         "what may be under way unseen is not given up",
         _OPENING,
-        "may_come = _LOCKED <= asked_ago < _OVER",
+        "may_come = _LOCKED <= since_request < _OVER",
         "may_come = False",
         "tests/services/test_opening.py",
     ),
     Guard(
         "what is asked for anew is known to be, and since when",
         _OPENING,
-        "return asked_ago < _OVER or await self._wait_for_peer()",
+        "return since_request < _OVER or await self._wait_for_peer()",
         "return True",
         "tests/services/test_opening.py",
     ),

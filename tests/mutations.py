@@ -246,7 +246,7 @@ _OF_MONEY = (
         "an accepted payment is booked once",
         "services/channels/checkout.py",
         "    if order.invoice in {InvoiceState.ACCEPTED, InvoiceState.SETTLED}:\n"
-        "        return  # seen before\n",
+        "        return  # already booked\n",
         "",
         "tests/services/test_settlement.py",
     ),
@@ -406,8 +406,8 @@ _OF_MONEY = (
     Guard(
         "verify sees coins that nobody booked",
         "services/operators/treasury_rules.py",
-        "output.confirmations > _ENOUGH:",
-        "False:",
+        "output.confirmations > _ENOUGH_CONFIRMATIONS",
+        "False",
         "tests/services/test_verify.py",
         "nobody_booked",
     ),

@@ -213,7 +213,7 @@ async def test_what_has_failed_for_days_is_still_tried_again_after_a_pause(
 
 
 class _Faltering:
-    """A database that does not answer for a while."""
+    """A database that does not respond for a while."""
 
     def __init__(self, db: Database) -> None:
         self.is_away = False

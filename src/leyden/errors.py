@@ -20,7 +20,7 @@ LeydenError
 │   ├── DatabaseAway
 │   ├── NodeAway
 │   ├── TreasuryAway
-│   ├── AuthorityAway            whoever issues certificates
+│   ├── AuthorityAway            the authority that issues certificates
 │   ├── ClusterAway              the API server of a Kubernetes cluster
 │   ├── SellerAway               the lnd that opens direct channels
 │   ├── EmailAway                the mail server
@@ -37,7 +37,7 @@ LeydenError
 │   └── WrongPassword            neither backup nor wallet opens with it
 ├── Stale                   someone else moved it first; the step is tried again
 │   ├── Lost                     someone else has the task itself: it ends here
-│   └── RightsChanged            whoever acts may not any more: looked up again
+│   └── RightsChanged            the caller's rights changed: they are read again
 ├── Violated                a rule that the database itself keeps; a bug if it shows
 └── SetupError              the operator can mend it; the message says how
     └── CannotStart              a node lacks something; its owner is told what
@@ -218,7 +218,7 @@ class DatabaseAway(Away):
 
 
 class NodeAway(Away):
-    """The node does not answer; try again in a moment."""
+    """The node does not respond; try again in a moment."""
 
 
 class NodeRefused(LeydenError):
@@ -264,7 +264,7 @@ class Upgrading(Away):
 
 
 class TorAway(Away):
-    """Tor does not answer; onion addresses wait for it."""
+    """Tor does not respond; onion addresses wait for it."""
 
 
 class EmailRefused(LeydenError):
@@ -339,4 +339,4 @@ class CannotStart(SetupError):
 
     def __init__(self, message: str = "", *, reason: str) -> None:
         super().__init__(message)
-        self.reason = reason  # without paths, for whoever the node is
+        self.reason = reason  # for the node's owner: without paths

@@ -109,7 +109,7 @@ def queues(
     async def forget_answers(work: Work) -> None:
         now = platform.clock()
         async with work.transaction() as tx:
-            await tx.answers.forget(now=now)
+            await tx.answers.delete(now=now)
             await work.reschedule(tx, due=now + _FORGET_EVERY)
 
     forget_events = partial(
@@ -147,11 +147,11 @@ def queues(
     if platform.issuance is not None:
         found += issuance_queues(platform.issuance)
     if platform.settings.backup_store:
-        look = Scheduled(platform).look
+        run_due = Scheduled(platform).run_due
         follow = ChannelCopies(platform).follow
         send = Changes(platform).follow
         found += [
-            Queue(kind=BACKUPS, run=look, concurrency=1),
+            Queue(kind=BACKUPS, run=run_due, concurrency=1),
             Queue(kind=CHANNEL_COPIES, run=follow, concurrency=1, continuous=True),
             Queue(kind=CHANGES, run=send, concurrency=1, continuous=True),
         ]

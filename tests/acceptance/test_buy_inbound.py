@@ -142,7 +142,7 @@ async def test_a_ticket_nobody_registered_is_cancelled_for_credit(
     assert cancelled["credit_refund"] == due
     assert await bought.cancel() == cancelled
     assert await market_town.credit() == due
-    await bought.register()  # in vain: poold at the other end does not answer
+    await bought.register()  # in vain: poold at the other end does not respond
     assert (await bought.cancel())["credit_refund"] == due
     assert await bought.status() == "cancelled"
     assert (await overview.status(market_town.home))["bids"] == []

@@ -180,7 +180,7 @@ async def test_foreign_future_and_expired_cursors_are_refused(
     await tell(platform.database, alice, "order.paid", number=3)
     async with platform.database.transaction() as tx:
         own = alice.organization_id
-        await tx.events.forget(own, before=NOW + timedelta(1), most=100)
+        await tx.events.delete(own, before=NOW + timedelta(1), most=100)
     for headers in ({}, {"accept": "text/event-stream"}):
         refused = await alice.get(f"/events?after={start}", **headers)
         assert refused.status == 410

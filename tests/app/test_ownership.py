@@ -272,7 +272,7 @@ class TestOnPostgres:
             id="dies", session=session, host="harbour", pid=7, beat=0, until=until
         )
         async with platform.database.transaction() as tx:
-            await tx.homes.enter(dies, watches=True, forget_before=utc_now())
+            await tx.homes.enter(dies, watches=True, delete_before=utc_now())
         async with owned(platform, watches=True) as ownership:
             assert ownership.watchers == 2
             async with asyncio.timeout(4):
@@ -298,7 +298,7 @@ class TestOnPostgres:
             until=utc_now() + MINUTE,  # by a clock that need not be ours
         )
         async with platform.database.transaction() as tx:
-            await tx.homes.enter(silent, watches=True, forget_before=utc_now())
+            await tx.homes.enter(silent, watches=True, delete_before=utc_now())
         loop = asyncio.get_running_loop()
         began = loop.time()
         async with owned(platform, watches=True) as ownership:
@@ -306,7 +306,7 @@ class TestOnPostgres:
             assert ownership.watchers == 1
             hold = ownership.hold
             async with platform.database.transaction() as tx:
-                await tx.homes.enter(silent, watches=True, forget_before=utc_now())
+                await tx.homes.enter(silent, watches=True, delete_before=utc_now())
 
             async def live() -> None:
                 while True:

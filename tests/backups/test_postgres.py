@@ -70,7 +70,7 @@ async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
     with pytest.raises(SetupError, match="the backup is from PostgreSQL"):
         await kept.restore(LEYDEN_DATABASE_URL="")
     good = await kept.store.find()
-    with pytest.raises(SetupError, match="table node has 1 rows, and had 2"):
+    with pytest.raises(SetupError, match="table node has 1 rows, but had 2"):
         await restore_a_wrong_one(kept, empty_url)  # which fails after pg_restore
     await kept.restore(LEYDEN_DATABASE_URL=empty_url, wanted=good.id)
     there = kept.settings("new", LEYDEN_DATABASE_URL=empty_url)

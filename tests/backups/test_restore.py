@@ -111,7 +111,7 @@ async def test_a_restore_replaces_nothing(kept: Kept) -> None:
         ({"files": {}}, "the backup has no database"),
         (
             {"facts": {"rows": {"node": 2}, "books": {}}},
-            "the copy: table node has 1 rows, and had 2",
+            "the copy: table node has 1 rows, but had 2",
         ),
     ],
 )
@@ -134,7 +134,7 @@ async def test_a_file_that_was_replaced_in_the_store_is_refused(kept: Kept) -> N
     await kept.store.fetch(await kept.store.find(), folder)
     (folder / "keys.age").write_bytes(b"of somebody else")
     await kept.store.add(folder, host="elsewhere", tags=[])
-    with pytest.raises(SetupError, match=r"keys\.age: is not what was backed up"):
+    with pytest.raises(SetupError, match=r"keys\.age: differs from what was backed up"):
         await kept.restore()
     assert not (kept.folder / "new").exists()
 
@@ -263,14 +263,14 @@ async def test_a_channel_that_is_opened_after_the_backup_comes_back_with_it(
 ) -> None:
     async def open_two(platform: Platform) -> list[bool]:
         copies = ChannelCopies(platform)
-        looked = [await copies.look(kept.programs)]
+        looked = [await copies.copy_new(kept.programs)]
         for content in (b"one channel", b"two channels"):
             async with platform.database.transaction() as tx:
                 await tx.backups.add_channels(
                     NODE, content, content[:8], now=platform.clock()
                 )
-            looked.append(await copies.look(kept.programs))
-        looked.append(await copies.look(kept.programs))
+            looked.append(await copies.copy_new(kept.programs))
+        looked.append(await copies.copy_new(kept.programs))
         return looked
 
     assert await kept.on(open_two) == [False, True, True, False]

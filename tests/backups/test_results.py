@@ -158,16 +158,16 @@ def test_what_differs_between_a_copy_and_its_manifest_is_named() -> None:
     told = Facts(rows={"node": 3, "entry": 5}, books={"credit": 7})
     found = Facts(rows={"node": 2, "entry": 5, "extra": 1}, books={"credit": 8})
     assert list(manifest.compare(found, told, what="the copy")) == [
-        "the copy: table extra has 1 rows, and had 0",
-        "the copy: table node has 2 rows, and had 3",
-        "the copy: the ledger's credit is 8 sat, and was 7",
+        "the copy: table extra has 1 rows, but had 0",
+        "the copy: table node has 2 rows, but had 3",
+        "the copy: the ledger's credit is 8 sat, but was 7",
     ]
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "home/../../x"])
 def test_a_bundle_with_a_name_that_leads_out_of_it_is_refused(name: str) -> None:
     packed = keys.pack(Bundle({"secrets.json": b"", "settings.toml": b"", name: b""}))
-    with pytest.raises(SetupError, match="has a bad name in it"):
+    with pytest.raises(SetupError, match="contains an invalid name"):
         keys.unpack(packed)
 
 

@@ -72,7 +72,7 @@ def test_what_cannot_be_moved_is_told(
 ) -> None:
     assert f"no node {NODE}" in refused(both)
     add(a_node())
-    assert "is in local already" in refused(both, to="local")
+    assert "is already in local" in refused(both, to="local")
     monkeypatch.setenv("LEYDEN_RUNTIME", "local")
     assert 'runtime: must be "both" for a move' in refused(both)
     monkeypatch.setenv("LEYDEN_RUNTIME", "both")
@@ -113,4 +113,4 @@ def test_a_move_is_begun_once(both: Typed) -> None:
     node, found = on_platform(look)
     assert (node.runtime, node.moves_to) == (RuntimeName.LOCAL, RuntimeName.KUBERNETES)
     assert found.step is Step.STOPPING
-    assert "is being moved already" in refused(both)
+    assert "is already being moved" in refused(both)

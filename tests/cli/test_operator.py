@@ -293,7 +293,7 @@ def test_coupons_are_listed_with_their_notes(migrated: Typed) -> None:
 def test_two_of_one_name_are_refused(migrated: Typed) -> None:
     migrated("org", "create", "Harbour Light")
     again = migrated("org", "create", "Harbour Light")
-    assert "there is an organization named 'Harbour Light' already" in again.stderr
+    assert "an organization named 'Harbour Light' already exists" in again.stderr
 
 
 def test_a_short_password_is_refused(migrated: Typed, tmp_path: Path) -> None:
@@ -310,7 +310,7 @@ def test_without_a_schema_the_next_step_is_told(typed: Typed, tmp_path: Path) ->
     refused = typed("org", "list")
     assert refused.exit_code == 1
     assert "nothing is installed" in refused.stderr
-    assert "`leyden migrate` makes it" in refused.stderr
+    assert "`leyden migrate` installs it" in refused.stderr
     assert not (tmp_path / "home").exists()
 
 

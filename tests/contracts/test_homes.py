@@ -63,7 +63,7 @@ async def test_of_a_node_that_is_not_here_there_is_nothing(case: Case) -> None:
     node = a_node()
     assert await case.homes.log(node, 10) == []
     assert await case.homes.channel_backup(node) is None
-    assert case.homes.look(node, BEGINNING) == NO_CHANGES
+    assert case.homes.read_changes(node, BEGINNING) == NO_CHANGES
     assert (await case.homes.catch_up(node, BEGINNING)).complaints == ()
     assert await case.homes.sweep(node) == ()
     usage = await case.homes.usage(node)

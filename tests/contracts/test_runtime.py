@@ -214,8 +214,8 @@ async def test_a_node_that_is_forgotten_goes_on_and_is_found_again(
     hands: Hands, node: Node
 ) -> None:
     node = await start(hands, node)
-    hands.runtime.forget(node.id)
-    hands.runtime.forget(node.id)
+    hands.runtime.unwatch(node.id)
+    hands.runtime.unwatch(node.id)
     assert (await hands.runtime.observe(node)).alive
     await hands.crash(node)
     await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)

@@ -174,7 +174,7 @@ async def test_a_file_in_the_way_of_the_cache_is_told(
     ("output", "told"),
     [
         ("link: write a.out: no space left on device", "the disk is full"),
-        ("proxy.invalid: dial tcp 192.0.2.1:443: i/o timeout", "network does not ans"),
+        ("proxy.invalid: dial tcp 192.0.2.1:443: i/o timeout", "network does not res"),
         ("verifying a@v1/go.mod: checksum mismatch", "is not what was pinned"),
         ("", "failed without a word"),
     ],

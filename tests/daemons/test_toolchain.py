@@ -66,7 +66,7 @@ async def test_an_install_that_failed_is_tried_again(
     go.set("version", "go1.20")
     good = uv.read_text()
     uv.write_text("#!/bin/sh\necho error sending request >&2; exit 1\n")
-    with pytest.raises(SetupError, match="the network does not answer"):
+    with pytest.raises(SetupError, match="the network does not respond"):
         await _find(cache, go)
     uv.write_text(good)
     assert (await _find(cache, go)).exists()

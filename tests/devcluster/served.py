@@ -101,7 +101,7 @@ class Served:
 
 
 class Patient:
-    """A customer who asks again while the platform does not answer."""
+    """A customer who asks again while the platform does not respond."""
 
     def __init__(self, customer: Customer, why: Callable[[], str]) -> None:
         self._customer = customer

@@ -57,17 +57,17 @@ def test_it_stays_as_it_was_unless_told_otherwise(places: Places) -> None:
 
 def test_a_cluster_with_pods_does_not_become_one_without(places: Places) -> None:
     places.write(Cluster(machines=1, block=240))
-    with pytest.raises(SetupError, match="this cluster was made with pods"):
+    with pytest.raises(SetupError, match="this cluster was created with pods"):
         decisions.refuse_change(places, None, pods=False)
     places.write(Cluster(machines=0))
-    with pytest.raises(SetupError, match="this cluster was made with --api-only"):
+    with pytest.raises(SetupError, match="this cluster was created with --api-only"):
         decisions.refuse_change(places, 1, pods=True)
 
 
 async def test_machines_that_run_are_not_forgotten(two_machines: Places) -> None:
     decisions.refuse_change(two_machines, 2, pods=True)
     decisions.refuse_change(two_machines, None, pods=True)
-    with pytest.raises(SetupError, match=r"--machines 1: 2 run"):
+    with pytest.raises(SetupError, match=r"--machines 1: 2 are running"):
         decisions.refuse_change(two_machines, 1, pods=True)
 
 

@@ -152,7 +152,7 @@ async def test_a_volume_that_does_not_attach_is_told_and_has_the_node_once_it_do
     away = volume.rename(volume.with_name(f"{volume.name}-away"))
     hands.patience = 0.1
     hands.begin_anew()
-    with pytest.raises(CannotStart, match="is its volume there") as refused:
+    with pytest.raises(CannotStart, match="check that its volume exists") as refused:
         await start(hands, replace(node, process="", has_wallet=True))
     assert "does not start" in refused.value.reason
     assert (await hands.get("pods"))["items"] == []
@@ -207,7 +207,7 @@ async def test_objects_that_were_deleted_or_edited_by_hand_are_as_before(
     }
     foreign["spec"] = {**foreign["spec"], "nodeSelector": {"nowhere": "true"}}
     await hands.apply(foreign)
-    with pytest.raises(CannotStart, match="somebody else's or was edited"):
+    with pytest.raises(CannotStart, match="not created by us, or was edited"):
         await start(hands, replace(node, process=""))
 
 
@@ -224,7 +224,7 @@ async def test_a_volume_claim_that_was_deleted_by_hand_is_missed_not_replaced(
         while await hands.kubectl("get", "pvc", name, "--ignore-not-found"):
             with pytest.raises(CannotStart, match="volume claim"):
                 await start(hands, left)
-    with pytest.raises(CannotStart, match=f"volume claim {name} is not there"):
+    with pytest.raises(CannotStart, match=f"volume claim {name} does not exist"):
         await start(hands, left)
     kept = await hands.get("pv", volume)
     assert kept["status"]["phase"] == "Released", "what was in it is still there"

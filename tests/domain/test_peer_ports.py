@@ -32,8 +32,8 @@ def test_no_ports_are_no_addresses(text: str) -> None:
         ("²1000", "'²1000' is not"),
         ("any", "'any' is not"),
         ("21000 21001", "'21000 21001' is not"),
-        ("21000-21005, 21005", "port 21005 is named twice"),
-        ("21000-21005, 21003-21004, 21004", "port 21003 is named twice"),
+        ("21000-21005, 21005", "port 21005 is listed twice"),
+        ("21000-21005, 21003-21004, 21004", "port 21003 is listed twice"),
     ],
 )
 def test_other_words_are_refused(text: str, wrong: str) -> None:

@@ -134,7 +134,7 @@ async def test_one_that_hangs_is_said_and_not_waited_for(
     os.kill(hung.pid, signal.SIGSTOP)
     try:
         again = Supervisor(folder, Bootstrap(), envoy=envoy, ready_s=0.05)
-        with pytest.raises(SetupError, match=r"does not answer.*envoy\.log"):
+        with pytest.raises(SetupError, match=r"does not respond.*envoy\.log"):
             await again.start()
     finally:
         os.kill(hung.pid, signal.SIGCONT)

@@ -83,7 +83,7 @@ def test_what_lnd_would_read_as_something_else_is_refused(value: str) -> None:
     "key", ["", "a b", "a=b", "a\nb", "; a", "#a", "[a]", "A", "é"]
 )
 def test_a_name_is_a_name(key: str) -> None:
-    with pytest.raises(Malformed, match="no option"):
+    with pytest.raises(Malformed, match="is not the name of an option"):
         write([(key, "true")])
 
 
@@ -142,7 +142,7 @@ def test_what_was_meant_is_verified() -> None:
     ],
 )
 def test_a_file_that_says_something_else_is_refused(content: bytes) -> None:
-    with pytest.raises(Malformed, match="something else than was meant"):
+    with pytest.raises(Malformed, match="other options than intended"):
         verify(content, LINES, repeatable={"restcors"})
 
 

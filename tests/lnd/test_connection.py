@@ -54,7 +54,7 @@ async def test_a_certificate_that_was_renewed_is_read_again(
     (tmp_path / "trusted.cert").write_text(Authority("the one before").pem)
     (tmp_path / "some.macaroon").write_bytes(b"\x02\x01")
     connection = Connection(access(tmp_path, port), NODE)
-    with pytest.raises(NodeAway, match="the node does not answer"):
+    with pytest.raises(NodeAway, match="the node does not respond"):
         await connection.call("GET", "/v1/state")
     (tmp_path / "trusted.cert").write_text(authority.pem)
     assert await connection.call("GET", "/v1/state") == {"state": "NON_EXISTING"}

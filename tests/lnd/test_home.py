@@ -442,6 +442,6 @@ def test_what_lnd_would_read_otherwise_is_refused_before_it_is_written(
     tmp_path: Path,
 ) -> None:
     options = replace(OPTIONS, backend=Doubtful())
-    with pytest.raises(Malformed, match="names an option twice"):
+    with pytest.raises(Malformed, match="an option is set twice"):
         write(tmp_path / "lnd", a_node(), options, tls=TLS)
     assert not (tmp_path / "lnd").exists()

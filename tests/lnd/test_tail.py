@@ -23,7 +23,7 @@ class Tail:
             self.look()
 
     def look(self) -> list[str]:
-        news = reading.look(self._log, self.place)
+        news = reading.read_new(self._log, self.place)
         if news is not None and news.behind:
             news = reading.catch_up(self._log, self.place)
         if news is None:

@@ -101,7 +101,7 @@ def test_a_client_certificate_is_shown(tmp_path: Path) -> None:
             "certificate-authority-data is not base64",
         ),
         ({"user": {"exec": {"command": "sh"}}}, "exec is not supported"),
-        ({"user": {"username": "a"}}, "names no token and no certificate"),
+        ({"user": {"username": "a"}}, "has no token and no certificate"),
         ({"user": {"client-certificate": "gone"}}, "client-certificate: No such file"),
     ],
 )

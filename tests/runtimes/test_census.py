@@ -37,7 +37,8 @@ async def test_a_second_lnd_in_a_folder_is_found_whoever_started_it(
         while lnds(hands.root) != {node.id: 2}:
             await asyncio.sleep(0.01)
         (broken,) = await verify(sqlite_db, nodes_at=hands.root)
-        assert str(broken) == f"I12: node {node.id}: 2 lnds run in its folder"
+        what = f"node {node.id}: 2 lnd processes run in its folder"
+        assert str(broken) == f"I12: {what}"
         second.kill()
     assert lnds(hands.root) == {node.id: 1}
 

@@ -362,11 +362,11 @@ async def test_a_backup_that_could_not_be_opened_is_read_at_the_next_look(
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
     try:
-        assert homes.look(node, BEGINNING).channel_backup is None
+        assert homes.read_changes(node, BEGINNING).channel_backup is None
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-    assert homes.look(node, BEGINNING).channel_backup == b"one channel"
-    assert homes.look(node, BEGINNING) == NO_CHANGES
+    assert homes.read_changes(node, BEGINNING).channel_backup == b"one channel"
+    assert homes.read_changes(node, BEGINNING) == NO_CHANGES
 
 
 async def test_a_node_that_was_only_just_made_takes_nothing(tmp_path: Path) -> None:
@@ -449,7 +449,7 @@ async def test_no_link_leads_out_of_a_nodes_folder(tmp_path: Path, part: str) ->
     homes = LocalHomes(layout)
     assert f"of {other.id}" not in await homes.log(own, 10)
     assert await homes.channel_backup(own) in {None, own.id.encode()}
-    found = homes.look(own, BEGINNING)
+    found = homes.read_changes(own, BEGINNING)
     assert found.channel_backup in {None, own.id.encode()}
 
 
@@ -464,7 +464,7 @@ async def test_nobody_waits_for_a_pipe_in_a_nodes_folder(tmp_path: Path) -> None
         os.mkfifo(file)
     homes = LocalHomes(layout)
     async with asyncio.timeout(5):
-        assert homes.look(node, END).channel_backup is None
+        assert homes.read_changes(node, END).channel_backup is None
         assert await homes.channel_backup(node) is None
         assert await homes.log(node, 10) == []
         assert (await homes.catch_up(node, BEGINNING)).place == BEGINNING
@@ -504,11 +504,11 @@ async def test_callers_whose_tls_fails_fill_no_disk(
         await until(lambda: output.stat().st_size > before)
 
     await call_without_tls()
-    homes.look(node, BEGINNING)
+    homes.read_changes(node, BEGINNING)
     assert b"TLS handshake error" in output.read_bytes(), "a little stays to be read"
     with output.open("ab") as already:
         already.write(b"as if there had been ten thousand\n" * 40_000)
-    homes.look(node, BEGINNING)
+    homes.read_changes(node, BEGINNING)
     assert output.stat().st_size == 0
     await call_without_tls()
     assert output.read_bytes().count(b"\n") == 1, "it goes on at the beginning"
@@ -520,7 +520,7 @@ async def test_a_node_that_has_printed_nothing_yet_can_be_looked_at(
     tmp_path: Path, node: Node
 ) -> None:
     hands = LocalHands(tmp_path / "nodes", tmp_path / "lnd")
-    assert LocalHomes(hands.layout).look(node, BEGINNING) == NO_CHANGES
+    assert LocalHomes(hands.layout).read_changes(node, BEGINNING) == NO_CHANGES
 
 
 async def test_nodes_of_which_nothing_is_known_are_counted(
@@ -535,7 +535,7 @@ async def test_nodes_of_which_nothing_is_known_are_counted(
     for _ in range(2):
         assert not (await hands.runtime.observe(node)).known
         assert unknown() == 1
-    hands.runtime.forget(node.id)
+    hands.runtime.unwatch(node.id)
     assert unknown() == 0
     assert not (await hands.runtime.observe(node)).known
     (hands.root / node.id).mkdir()

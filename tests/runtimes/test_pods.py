@@ -89,7 +89,7 @@ def test_on_a_machine_that_does_not_answer_nothing_is_known() -> None:
     assert pods.unseen(runs, {"machine-1": machine("False")}) == "", "it says so itself"
     lost = pods.unseen(runs, {"machine-1": machine("Unknown")})
     assert lost == "machine machine-1 does not respond"
-    assert "not in the cluster any more" in pods.unseen(runs, {})
+    assert "no longer in the cluster" in pods.unseen(runs, {})
 
 
 def test_what_has_ended_or_was_never_begun_is_known_without_its_machine() -> None:
@@ -115,7 +115,7 @@ def test_what_has_ended_or_was_never_begun_is_known_without_its_machine() -> Non
             "No machine has room",
             "0/2 nodes",
         ),
-        (a_pod(WAITS), "does not start", "is its volume there?"),
+        (a_pod(WAITS), "does not start", "check that its volume exists"),
         (
             a_pod(ContainerState(waiting=Waiting(reason="CreateContainerConfigError"))),
             "does not start",

@@ -81,8 +81,8 @@ async def test_a_node_without_a_process_uses_nothing_and_one_that_is_new_is_unkn
     [
         (404, "the cluster has no resource metrics: install metrics-server"),
         (403, "we may not list pods.metrics.k8s.io in lnds: apply deploy/kubernetes/"),
-        (503, "resource metrics are not answered: http://.* answers 503"),
-        (400, "answers 400"),
+        (503, "resource metrics API does not respond: http://.* responded with 503"),
+        (400, "responded with 400"),
     ],
 )
 async def test_without_metrics_server_or_the_right_the_rest_is_known(
@@ -100,8 +100,8 @@ async def test_without_metrics_server_or_the_right_the_rest_is_known(
             assert await homes.usages([RUNS]) == {RUNS.id: Usage(height=9)}
     assert cluster.calls == [QUESTION], "a failure is kept as an answer is"
     (record,) = caplog.records
-    assert record.message == "memory and processor of nodes are not known"
-    found, said = await resource_metrics.ask(api)
+    assert record.message == "memory and CPU usage of nodes is unknown"
+    found, said = await resource_metrics.fetch(api)
     assert found == {}
     with pytest.raises(ValueError, match=why):  # which shows both where they differ
         raise ValueError(said)

@@ -11,8 +11,8 @@ def counted() -> float | None:
 
 def test_nodes_of_two_runtimes_are_counted_together() -> None:
     here, pods = UnknownNodes("processes"), UnknownNodes("pods")
-    pods.add("1", "its machine does not answer")
-    pods.add("2", "its machine does not answer")
+    pods.add("1", "its machine does not respond")
+    pods.add("2", "its machine does not respond")
     here.add("3", "its folder is missing")
     assert counted() == 3
     here.discard("3")
@@ -22,7 +22,7 @@ def test_nodes_of_two_runtimes_are_counted_together() -> None:
 
 
 def test_of_a_runtime_that_was_replaced_none_is_counted() -> None:
-    UnknownNodes("pods").add("1", "its machine does not answer")
+    UnknownNodes("pods").add("1", "its machine does not respond")
     UnknownNodes("pods").discard("1")
     UnknownNodes("processes").discard("1")
     assert counted() == 0

@@ -1,7 +1,7 @@
 """What should happen to orders that name a node, beside those with tickets.
 
 Each gets one coin, in which its whole channel fits. What the seller was asked for is
-in one of four places: nowhere, with a peer that does not answer, signed but published
+in one of four places: nowhere, with a peer that does not respond, signed but published
 nowhere, or published. Only the last is ever charged for.
 """
 

@@ -164,17 +164,17 @@ def test_a_disk_is_told_that_is_nearly_full(tmp_path: Path) -> None:
 async def test_an_alarm_is_counted_and_logged_when_it_begins_and_when_it_is_over(
     platform: Platform, harness: ShopHarness, logged: pytest.LogCaptureFixture
 ) -> None:
-    raised = await alarm_watch.look(platform)
+    raised = await alarm_watch.check(platform)
     assert (raised, metric(Kind.TREASURY_AWAY)) == (frozenset(), 0)
     harness.payments.away = True
-    raised = await alarm_watch.look(platform, raised)
+    raised = await alarm_watch.check(platform, raised)
     assert metric(Kind.TREASURY_AWAY) == 1
     assert "the treasury does not respond" in logged.records[-1].what  # type: ignore[attr-defined]
     logged.clear()
-    raised = await alarm_watch.look(platform, raised)
+    raised = await alarm_watch.check(platform, raised)
     assert not logged.records
     harness.payments.away = False
-    assert await alarm_watch.look(platform, raised) == frozenset()
+    assert await alarm_watch.check(platform, raised) == frozenset()
     assert metric(Kind.TREASURY_AWAY) == 0
     assert logged.records[-1].message == "alarm cleared"
 
@@ -183,11 +183,11 @@ async def test_a_ledger_that_does_not_add_up_is_told(
     platform: Platform, harness: ShopHarness
 ) -> None:
     await harness.give_credit(5_000)
-    assert await alarm_watch.prove(platform) == []
+    assert await alarm_watch.ledger_alarms(platform) == []
     await more(harness, "1")
-    broken = await alarm_watch.prove(platform)
+    broken = await alarm_watch.ledger_alarms(platform)
     assert {each.kind for each in broken} == {Kind.LEDGER_BROKEN}
-    assert await alarm_watch.look(platform, broken=broken) == frozenset(broken)
+    assert await alarm_watch.check(platform, broken=broken) == frozenset(broken)
     assert metric(Kind.LEDGER_BROKEN) == 1
     await more(harness, "-1")
 
@@ -218,7 +218,7 @@ async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_end
 
         async def record() -> None:
             async with harness.database.transaction() as tx:
-                await alarm_watch.tell(tx, found, now=harness.now)
+                await alarm_watch.log_changes(tx, found, now=harness.now)
 
         await asyncio.gather(record(), record())
         await send_all(dispatcher)
@@ -300,14 +300,14 @@ async def test_a_channel_that_needs_the_operator_says_why(
     harness.seller.mined_from, harness.seller.bumpable = 1_000, False
     order = await paid(harness, await harness.create(channel()))
     harness.seller.height += 12
-    await seller_watch.look(harness.shop)
+    await seller_watch.check(harness.shop)
     (found,) = await needing_attention(platform, now=harness.now)
     assert found.order.id == order.id
     assert "seller_macaroon lacks the permission to bump it" in found.why
     assert Kind.ORDER_STUCK.value in await kinds(platform)
     harness.seller.take_coin(order.channel_point)
     harness.seller.height += 5
-    await seller_watch.look(harness.shop)
+    await seller_watch.check(harness.shop)
     (found,) = await needing_attention(platform, now=harness.now)
     assert "can never open" in found.why
     assert "became credit" in found.why

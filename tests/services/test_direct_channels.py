@@ -318,7 +318,7 @@ async def test_fees_above_the_price_are_waited_for(shop: ShopHarness) -> None:
 
 async def happened(harness: ShopHarness) -> list[str]:
     """Look at the leases; give the types of events there are of channels."""
-    await seller_watch.look(harness.shop)
+    await seller_watch.check(harness.shop)
     found = await types_told(harness.database, HARBOUR)
     return [each for each in found if each.startswith("channel.")]
 
@@ -396,7 +396,7 @@ async def test_leases_are_watched_where_fundings_cannot_be(shop: ShopHarness) ->
     seller.close_channel(opened.point, by_seller=False)
     seller.looks = 0
     with pytest.raises(SellerAway):
-        await seller_watch.look(shop.shop)
+        await seller_watch.check(shop.shop)
     assert "channel.closed_early" in await types_told(shop.database, HARBOUR)
     assert seller.looks == 1, "one look is for both"
 

@@ -133,7 +133,7 @@ class DirectShopping(Shopping):
         self.harness.seller.height -= 1  # the block that has it comes now
         self.mine(1)
         for _ in range(2):
-            self.run(seller_watch.look(self.harness.shop))
+            self.run(seller_watch.check(self.harness.shop))
         self.model.close_channel(name)
         told = self.run(types_told(self.database, order.organization_id))
         expected = self.model.closed_early[order.organization_id]
@@ -157,7 +157,7 @@ class DirectShopping(Shopping):
         for blocks in (1, 12, 6):
             self.mine(blocks)
             for _ in range(2):
-                self.run(seller_watch.look(self.harness.shop))
+                self.run(seller_watch.check(self.harness.shop))
             if what == "is lost" and blocks == 12:  # its rival is deep enough
                 self.model.lose(name)
             self._let_go()

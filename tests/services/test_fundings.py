@@ -51,7 +51,7 @@ async def blocks(shop: ShopHarness, number: int) -> None:
     """Find so many blocks, and look after each."""
     for _ in range(number):
         shop.seller.height += 1
-        await seller_watch.look(shop.shop)
+        await seller_watch.check(shop.shop)
 
 
 async def watched(shop: ShopHarness) -> Funding:
@@ -141,9 +141,9 @@ async def test_whoever_dies_while_it_is_bumped_bumps_no_second_time(
     for _ in range(12):
         shop.seller.height += 1
     with pytest.raises(SellerAway):
-        await seller_watch.look(shop.shop)
+        await seller_watch.check(shop.shop)
     for _ in range(5):
-        await seller_watch.look(shop.shop)
+        await seller_watch.check(shop.shop)
     (bump,) = await bumps(shop, order)
     assert bump.answer == ""
     assert len(shop.seller.bumps) == 1
@@ -182,7 +182,7 @@ async def test_a_reorganisation_moves_no_money_and_is_watched_again(
     before = await shop.database.reader.ledger.of_order(order.id)
     shop.seller.mined_from = 1_000
     shop.seller.reorganise(order.channel_point)
-    await seller_watch.look(shop.shop)
+    await seller_watch.check(shop.shop)
     found = await watched(shop)
     assert (found.state, found.obstacle) == (FundingState.UNCONFIRMED, Obstacle.NONE)
     assert found.since == shop.seller.height
@@ -199,7 +199,7 @@ async def test_what_another_transaction_has_for_good_is_given_back_once(
 ) -> None:
     order = await filled(shop)
     shop.seller.take_coin(order.channel_point)
-    await seller_watch.look(shop.shop)
+    await seller_watch.check(shop.shop)
     assert (await watched(shop)).obstacle is Obstacle.CONFLICT
     await blocks(shop, 4)
     assert await shop.status(order) is Status.FILLED
@@ -295,7 +295,7 @@ async def test_its_coins_are_looked_for_from_a_day_before_it(
     order = await filled(shop)
     (coin,) = (await watched(shop)).coins
     for _ in range(2):
-        await seller_watch.look(shop.shop)
+        await seller_watch.check(shop.shop)
     assert seller.asked == [({coin}, since), ({coin, seller.more}, since)]
     assert (await watched(shop)).coins == (coin, seller.more)
     assert await shop.status(order) is Status.FILLED
@@ -321,7 +321,7 @@ async def test_each_move_is_logged_once_and_louder_where_it_needs_somebody(
     shop.seller.mined_from = 0
     await blocks(shop, 2)
     assert [
-        (each.levelname, each.__dict__["stands"])
+        (each.levelname, each.__dict__["state"])
         for each in logged.records
         if each.getMessage() == "a funding transaction moved"
         and each.__dict__["order"] == order.id

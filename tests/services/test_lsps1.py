@@ -104,7 +104,7 @@ async def test_the_price_of_a_channel_that_never_comes_stays_with_us(
     await shop.settle_down()
     shop.seller.take_coin((await shop.get(order)).channel_point)
     shop.seller.height += 5
-    await seller_watch.look(shop.shop)
+    await seller_watch.check(shop.shop)
     assert await states(shop, order.id) == ("FAILED", "PAID")
     assert await shop.credit() == PRICE
 

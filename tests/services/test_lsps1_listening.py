@@ -154,10 +154,10 @@ async def test_what_is_missing_is_told(
     harness: ShopHarness, messages: FakeMessages
 ) -> None:
     shop = replace(harness.shop, messages=messages)
-    found = await state.look(shop, RULES)
+    found = await state.read(shop, RULES)
     assert (found.missing, found.unpaid, found.reserved) == ((), 0, 0)
     harness.seller.own_features = frozenset()
-    found = await state.look(shop, replace(RULES, organization="nobody"))
+    found = await state.read(shop, replace(RULES, organization="nobody"))
     organization, announced = found.missing
     assert "no organization 'nobody'" in organization
     assert "--protocol.custom-nodeann=729" in announced

@@ -33,7 +33,8 @@ async def test_another_one_is_told_until_the_first_is_back(
     assert OURS in alarm
     assert THEIRS in alarm
     (broken,) = await verify(harness.database, harness.payments)
-    assert str(broken) == f"I5: the treasury is {THEIRS}, and {OURS} took payments"
+    what = f"the treasury is {THEIRS}, but {OURS} received the payments"
+    assert str(broken) == f"I5: {what}"
     harness.payments = ours
     await harness.start_sweeping()
     assert await treasury_identity.alarm(harness.database) == ""

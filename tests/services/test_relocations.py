@@ -394,12 +394,12 @@ async def test_what_cannot_be_moved_is_refused_with_the_reason(shores: Shores) -
         return str(why.value)
 
     assert await refused(shores.move(node, LOCAL)) == (
-        f"node {node.id} is in local already"
+        f"node {node.id} is already in local"
     )
     nobody = replace(node, id="nobody")
     assert await refused(shores.move(nobody)) == "no node nobody"
     await shores.move(node)
-    assert "is being moved already" in await refused(shores.move(node))
+    assert "is already being moved" in await refused(shores.move(node))
     await shores.end(node)
     # What a deleted node has left may be moved, as long as there is something.
     await shores.fleet_harness.ask(node, Action.DELETE)

@@ -112,16 +112,16 @@ async def test_another_lnd_sells_once_the_operator_has_named_it(
     await shop.create(channel())
     shop.seller.pubkey = OTHER
     with pytest.raises(SellerAway) as told:
-        await reservations.look(shop.shop)
+        await reservations.read_wallet(shop.shop)
     assert "than before" in str(told.value)
     shop.rules = replace(shop.rules, seller=OTHER)
-    assert (await reservations.look(shop.shop)).pubkey == OTHER
+    assert (await reservations.read_wallet(shop.shop)).pubkey == OTHER
     await shop.create(channel(THIRD))
     known = await shop.database.reader.seller.find()
     assert known == KnownSeller(OTHER, f"{OTHER}@seller.example:9735")
     shop.rules = replace(shop.rules, seller=THIRD)
     with pytest.raises(SellerAway):
-        await reservations.look(shop.shop)
+        await reservations.read_wallet(shop.shop)
 
 
 class Behind(FakeSeller):
@@ -143,16 +143,16 @@ async def test_a_seller_that_is_behind_its_chain_sells_nothing(
 
 async def test_the_treasurys_lnd_sells_nothing(shop: ShopHarness) -> None:
     await shop.start_sweeping()  # which learns what the treasury is
-    assert (await reservations.look(shop.shop)).pubkey == shop.seller.pubkey
+    assert (await reservations.read_wallet(shop.shop)).pubkey == shop.seller.pubkey
     shop.seller.pubkey = shop.payments.pubkey
     with pytest.raises(SellerAway) as told:
-        await reservations.look(shop.shop)
-    assert "seller_host: is the treasury" in str(told.value)
+        await reservations.read_wallet(shop.shop)
+    assert "seller_host: this lnd is the treasury" in str(told.value)
 
 
 async def test_without_a_seller_there_is_none_to_look_at(shop: ShopHarness) -> None:
     with pytest.raises(SellerAway, match="sells no direct channels"):
-        await reservations.look(replace(shop.shop, seller=None))
+        await reservations.read_wallet(replace(shop.shop, seller=None))
 
 
 # The limits.

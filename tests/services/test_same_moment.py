@@ -132,7 +132,7 @@ async def a_lost_channel(harness: ShopHarness) -> Giving:
     harness.seller.take_coin(order.channel_point)
     harness.seller.height += 6
     cost = direct.PRICE - await harness.credit()
-    return partial(seller_watch.look, harness.shop), cost
+    return partial(seller_watch.check, harness.shop), cost
 
 
 @pytest.mark.parametrize(

@@ -45,15 +45,15 @@ def balance(shop: ShopHarness, **of: Any) -> SellerBalance:
 
 
 async def test_a_coin_is_free_or_an_orders_or_an_openings(shop: ShopHarness) -> None:
-    assert await seller_balance.look(shop.shop) == balance(shop)
+    assert await seller_balance.read(shop.shop) == balance(shop)
     order = await shop.create(channel())
-    assert await seller_balance.look(shop.shop) == balance(
+    assert await seller_balance.read(shop.shop) == balance(
         shop, coins=3, free=12_000_000, reserved=2_000_000
     )
     await shop.create(channel(OTHER, capacity=4_500_000))
     shop.seller.freezes = True
     await paid(shop, order)
-    assert await seller_balance.look(shop.shop) == balance(
+    assert await seller_balance.read(shop.shop) == balance(
         shop,
         coins=2,
         free=7_000_000,
@@ -63,7 +63,7 @@ async def test_a_coin_is_free_or_an_orders_or_an_openings(shop: ShopHarness) -> 
     )
     shop.seller.coins.clear()
     shop.seller.channels.clear()
-    assert await seller_balance.look(shop.shop) == balance(
+    assert await seller_balance.read(shop.shop) == balance(
         shop, coins=0, free=0, largest=0
     )
 
@@ -85,7 +85,7 @@ async def test_a_channel_that_no_block_has_is_told_with_what_was_done(
     assert await seller_balance.unconfirmed(shop.shop, height=999) == [told]
     shop.seller.mined_from, shop.seller.fee_sat_per_vb = 1_000, 30
     shop.seller.height += 2
-    await seller_watch.look(shop.shop)
+    await seller_watch.check(shop.shop)
     bumped = replace(told, bumps=1, sat_per_vb=30, answer="taken")
     assert await seller_balance.unconfirmed(shop.shop, height=1_007) == [
         replace(bumped, blocks=7)
@@ -93,7 +93,7 @@ async def test_a_channel_that_no_block_has_is_told_with_what_was_done(
     ((_, fee),) = shop.seller.bumps
     assert fee == 30 * (FEE_VBYTES + CHILD_VBYTES) - 10 * FEE_VBYTES
     shop.seller.channels[order.channel_point].forgotten = True
-    await seller_watch.look(shop.shop)
+    await seller_watch.check(shop.shop)
     assert await seller_balance.unconfirmed(shop.shop, height=1_002) == [
         replace(bumped, blocks=2, needs_you="vanished")
     ]

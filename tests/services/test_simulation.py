@@ -258,7 +258,7 @@ class Life:
         if opened:
             by_seller = self.dice.random() < 0.5
             seller.close_channel(self.dice.choice(opened), by_seller=by_seller)
-        await seller_watch.look(self.harness.shop)
+        await seller_watch.check(self.harness.shop)
 
     async def follow_fundings(self) -> None:
         """Blocks are found, with or without what waits; some are undone."""
@@ -267,7 +267,7 @@ class Life:
         seller.bumpable = dice.random() < 0.8
         for _ in range(dice.randint(1, 3)):
             seller.height += dice.choice([1, 6, 12])
-            await seller_watch.look(self.harness.shop)
+            await seller_watch.check(self.harness.shop)
         if (opened := self._published()) and dice.random() < 0.3:
             seller.reorganise(dice.choice(opened))
 
@@ -276,7 +276,7 @@ class Life:
         if opened := self._published():
             seller.take_coin(self.dice.choice(opened))
             seller.proves = self.dice.random() < 0.8
-        await seller_watch.look(self.harness.shop)
+        await seller_watch.check(self.harness.shop)
 
     def _published(self) -> list[str]:
         """Return channels that the chain may still change."""
@@ -318,11 +318,11 @@ class Life:
         await self.harness.start_sweeping()
         for days in (0, 1, 4, 1):
             await self.harness.pass_time(days=days, minutes=6)
-        await seller_watch.look(self.harness.shop)
+        await seller_watch.check(self.harness.shop)
         seller.mined_from, seller.bumpable, seller.proves = 0, True, True
         for _ in range(2):
             seller.height += 6
-            await seller_watch.look(self.harness.shop)
+            await seller_watch.check(self.harness.shop)
 
     async def check(self) -> None:
         """Nothing is held that nobody waits for, and our books are the treasury's."""

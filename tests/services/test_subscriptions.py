@@ -235,7 +235,7 @@ async def test_one_that_was_stopped_for_longer_than_events_are_kept_gets_the_res
     office.now += timedelta(days=91)
     await office.tell("order.filled", "node.running")
     async with office.database.transaction() as tx:
-        assert await tx.events.forget(TEAM, before=before, most=2 * old) == old
+        assert await tx.events.delete(TEAM, before=before, most=2 * old) == old
     await office.stop(made, stopped=False)
     await office.work()
     assert office.got() == ["order.filled"]
@@ -398,7 +398,8 @@ async def test_a_subscription_that_is_behind_without_a_task_is_found(
     await lose_tasks()
     await office.stop(other, stopped=True)  # which makes a task, and sends nothing
     (broken,) = await verify_books(office.database)
-    assert str(broken) == "I10: subscription 1S has events that nothing will send"
+    what = "subscription 1S is behind, and no task sends its events"
+    assert str(broken) == f"I10: {what}"
     await office.tell("order.expired")
     await office.work()
     assert office.got()[1:] == ["order.filled", "order.expired"]

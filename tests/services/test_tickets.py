@@ -534,7 +534,7 @@ async def test_between_looks_at_all_tickets_only_new_ones_are_looked_at(
         harness.rules,
         tickets_every=timedelta(milliseconds=100),
         tickets_pause=timedelta(milliseconds=5),
-        tickets_looks=2,
+        tickets_polls=2,
     )
     await harness.follow_tickets()
     first, *between, last = market.asked
@@ -552,7 +552,7 @@ async def test_a_ticket_is_looked_at_as_often_as_its_own_buyer_has_just_paid(
         harness.rules,
         tickets_every=timedelta(seconds=1),
         tickets_pause=timedelta(milliseconds=5),
-        tickets_looks=2,
+        tickets_polls=2,
     )
     await harness.follow_tickets()
     _, *between, _ = market.asked

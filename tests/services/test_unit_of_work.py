@@ -48,7 +48,7 @@ async def is_as_it_was(db: Database) -> bool:
         return (
             len(waiting) == MANY
             and await tx.ledger.sums() == {}
-            and await tx.ledger.kept_balances() == {}
+            and await tx.ledger.stored_balances() == {}
             and await tx.tasks.next_due(TICKET, now=NOW) is None
         )
 
@@ -63,7 +63,7 @@ async def test_many_are_decided_about_and_all_is_written(
             pay(work, order_id)
         await work.flush(tx)
     held = Sats(QUOTE.total_fee + 1)
-    assert await db.reader.ledger.kept_balances() == {
+    assert await db.reader.ledger.stored_balances() == {
         ledger.held(order_id): held for order_id in many
     }
     paid = await db.reader.orders.in_status(Status.CREATING, most=2 * MANY)

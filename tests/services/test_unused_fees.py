@@ -371,11 +371,13 @@ async def test_what_came_back_and_should_not_is_noticed_and_the_reverse(
     order = await paid(harness)
     await matched(harness, order)
     await rewrite(harness, keeps)
-    (broken,) = await verify(harness.database)
-    assert str(broken) == (
-        f"I11: order {order.id}: {due:,} sat are to come back to its buyer, "
-        f"{back:,} did"
-    )
+    broken = [str(each) for each in await verify(harness.database)]
+    assert broken == [
+        (
+            f"I11: order {order.id}: its buyer should get {due:,} sat back, "
+            f"but got {back:,}"
+        )
+    ]
     await rewrite(harness, 1 - keeps)
 
 

@@ -68,86 +68,125 @@ _ENTRY = (
         (
             "",
             "UPDATE balance SET sats = sats + 1 WHERE place = 'credit:harbour'",
-            ["I2: credit:harbour is kept as 1 sat, its entries come to 0"],
+            [
+                (
+                    "I2: the stored balance of credit:harbour is 1 sat, but its "
+                    "entries sum to 0"
+                )
+            ],
         ),
         (
             "",
             f"{_ENTRY} 'earned', 'corrections', 5, NULL, 'me', '')",
-            ["I3: earned is at -5 sat"],
+            ["I3: the balance of earned is negative: -5 sat"],
         ),
         (
             "",
             "UPDATE chain_output SET state = 'seen'",
-            [f"I4: output OUTPUT is booked as {PRICE:,} sat"],
+            [f"I4: output OUTPUT: {PRICE:,} sat are booked instead of 0"],
         ),
         (
             "by_chain",
             "DELETE FROM chain_output WHERE order_id = :id",
-            ["I5: output OUTPUT was never seen"],
+            ["I5: output OUTPUT: the treasury has it, but no order does"],
         ),
         (
             "",
             "UPDATE chain_output SET sats = sats + 1",
             [
-                f"I4: output OUTPUT is booked as {PRICE:,} sat",
-                "I5: output OUTPUT has another sum",
+                f"I4: output OUTPUT: {PRICE:,} sat are booked instead of {PRICE + 1:,}",
+                (
+                    f"I5: output OUTPUT: it has {PRICE:,} sat, but {PRICE + 1:,} are "
+                    "recorded"
+                ),
             ],
         ),
         (
             "by_lightning",
             "UPDATE channel_order SET credit_used = credit_used - 1 WHERE id = :id",
-            ["I6: order by_lightning: its credit is not in the books"],
+            ["I6: order by_lightning: its used credit does not match the ledger"],
         ),
         (
             "by_lightning",
             "UPDATE channel_order SET charged = 1 WHERE id = :id",
-            ["I6: order by_lightning: its charge is not in the books"],
+            ["I6: order by_lightning: its charge does not match the ledger"],
         ),
         (
             "by_lightning",
             "UPDATE channel_order SET invoice_state = 'accepted' WHERE id = :id",
-            ["I6: order by_lightning: its HTLC is held and not settled"],
+            [
+                "I6: order by_lightning: its HTLC is still held, but should be settled",
+            ],
         ),
         (
             "by_chain",
             f"{_ENTRY} 'corrections', 'held:' || CAST(:id AS TEXT), 7, :id, 'me', '')",
             [
-                "I2: held:by_chain is kept as 16,163 sat, its entries come to 16,170",
-                "I6: order by_chain: it is created and holds 16,170 sat",
+                (
+                    "I2: the stored balance of held:by_chain is 16,163 sat, but its "
+                    "entries sum to 16,170"
+                ),
+                (
+                    "I6: order by_chain: it is created, but holds 16,170 sat instead "
+                    "of 16,163"
+                ),
             ],
         ),
         (
             "cancelled",
             f"{_ENTRY} 'corrections', 'held:' || CAST(:id AS TEXT), 7, :id, 'me', '')",
             [
-                "I2: held:cancelled is kept as 0 sat, its entries come to 7",
-                "I6: order cancelled: it has ended and holds 7 sat",
+                (
+                    "I2: the stored balance of held:cancelled is 0 sat, but its "
+                    "entries sum to 7"
+                ),
+                "I6: order cancelled: it has ended, but still holds 7 sat",
             ],
         ),
         (
             "",
             "UPDATE coupon SET claimed_by = 'lighthouse', organization_id = NULL",
-            ["I7: a claimed coupon is not in the books (credit:lighthouse)"],
+            ["I7: a claimed coupon does not match the ledger (credit:lighthouse)"],
         ),
         (
             "",
             "UPDATE coupon SET claimed_by = NULL, claimed_at = NULL",
-            ["I7: coupons gave 1,000 sat, the claimed ones are worth 0"],
+            [
+                (
+                    "I7: 1,000 sat were paid out for coupons, but the claimed coupons "
+                    "are worth 0"
+                ),
+            ],
         ),
         (
             "by_chain",
             "DELETE FROM order_move WHERE order_id = :id AND after = 'creating'",
-            ["I8: order by_chain is created by no legal way"],
+            [
+                (
+                    "I8: order by_chain: its recorded status changes do not lead to "
+                    "created"
+                ),
+            ],
         ),
         (
             "by_chain",
             "UPDATE channel_order SET status = 'submitted' WHERE id = :id",
-            ["I8: order by_chain is submitted by no legal way"],
+            [
+                (
+                    "I8: order by_chain: its recorded status changes do not lead to "
+                    "submitted"
+                ),
+            ],
         ),
         (
             "by_chain",
             "UPDATE channel_order SET sealed_ticket = NULL WHERE id = :id",
-            ["I9: order by_chain has half a ticket"],
+            [
+                (
+                    "I9: order by_chain: it has a ticket or a ticket reference, but "
+                    "not both"
+                ),
+            ],
         ),
         (
             "by_chain",
@@ -155,7 +194,14 @@ _ENTRY = (
                 "UPDATE channel_order SET sealed_ticket = NULL, ticket_ref = NULL "
                 "WHERE id = :id"
             ),
-            ["I9: order by_chain is created without its ticket"],
+            ["I9: order by_chain: it is created without a ticket"],
+        ),
+        (
+            "by_chain",
+            "UPDATE channel_order SET node_key = '02ab' WHERE id = :id",
+            [
+                "I9: order by_chain: it is created and direct, but has a ticket",
+            ],
         ),
         (
             "cancelled",
@@ -163,7 +209,7 @@ _ENTRY = (
                 "INSERT INTO reserved_coin (txid, vout, order_id, sats) "
                 "VALUES ('ab', 0, :id, 1)"
             ),
-            ["I9: order cancelled has ended and reserves coins"],
+            ["I9: order cancelled: it has ended, but still reserves coins"],
         ),
     ],
 )
@@ -203,14 +249,26 @@ def _is_paid_again(books: Books) -> None:
     [
         (
             _settles_less,
-            "I5: order by_lightning: 15,162 sat came over Lightning, 15,163 are booked",
+            (
+                "I5: order by_lightning: the treasury received 15,162 sat over "
+                "Lightning, but 15,163 are booked"
+            ),
         ),
         (
             _settles_nothing,
-            "I5: order by_lightning: 0 sat came over Lightning, 15,163 are booked",
+            (
+                "I5: order by_lightning: the treasury received 0 sat over Lightning, "
+                "but 15,163 are booked"
+            ),
         ),
-        (_loses_a_block, "I5: output OUTPUT is booked and not there"),
-        (_is_paid_again, "I5: output OUTPUT was never seen"),
+        (
+            _loses_a_block,
+            "I5: output OUTPUT: it is booked, but the treasury has no confirmed output",
+        ),
+        (
+            _is_paid_again,
+            "I5: output OUTPUT: the treasury has it, but no order does",
+        ),
     ],
 )
 async def test_what_the_treasury_knows_otherwise_is_found(
@@ -227,5 +285,5 @@ async def test_coins_that_nobody_booked_are_found_in_a_day(
     books.payments.send(books.by_chain.onchain_address, 5)
     await books.hear()
     books.payments.mine(confirmations)
-    forgotten = ["I5: output OUTPUT exists and is not booked"]
+    forgotten = ["I5: output OUTPUT: it is confirmed, but not booked"]
     assert await books.broken() == forgotten * (confirmations > 144)

@@ -562,7 +562,7 @@ async def test_forgetting_a_node_leaves_nothing_of_its_webhooks(post: Post) -> N
         await post.announce(each, "stopped")
     await post.run()
     async with post.database.transaction() as tx:
-        await announcements.forget(tx, node.id)
+        await announcements.delete(tx, node.id)
     assert await post.deliveries(node) == []
     assert len(await post.deliveries(other)) == 1
 

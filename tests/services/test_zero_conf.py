@@ -28,7 +28,7 @@ async def floor(shop: ShopHarness) -> str:
 
 
 async def is_offered(shop: ShopHarness) -> bool:
-    wallet = await reservations.look(shop.shop)
+    wallet = await reservations.read_wallet(shop.shop)
     return await zero_conf.is_offered(shop.shop, wallet)
 
 
@@ -38,7 +38,7 @@ async def test_it_is_offered_where_every_replica_knows_it(shop: ShopHarness) -> 
     async with shop.database.transaction() as tx:
         until = shop.now + timedelta(minutes=1)
         assert await tx.replicas.enter(
-            "one", newest="0035_fundings", until=until, forget_before=shop.now
+            "one", newest="0035_fundings", until=until, delete_before=shop.now
         )
     assert not await is_offered(shop)
     with pytest.raises(Upgrading) as told:

@@ -205,14 +205,14 @@ async def test_old_events_are_forgotten_and_their_cursors_expire(
     before = now - timedelta(days=90)
     assert await db.reader.events.with_old_events(before=before, most=10) == ["a"]
     async with db.transaction() as tx:
-        assert await tx.events.forget("a", before=before, most=3) == 3
+        assert await tx.events.delete("a", before=before, most=3) == 3
     assert await numbers(db.reader, "a") == [4, 5, 6]
     with pytest.raises(Expired, match="were deleted"):
         await log.read(db.reader, "a", ALL, after=first.cursor, most=10)
     rest = await log.read(db.reader, "a", ALL, after=None, most=10)
     assert [each.number for each in rest.events] == [4, 5, 6]
     async with db.transaction() as tx:
-        assert await tx.events.forget("a", before=now + timedelta(1), most=10) == 2
+        assert await tx.events.delete("a", before=now + timedelta(1), most=10) == 2
     # The last event of all stays, however old: it is what cursors are known by.
     assert await numbers(db.reader, "a") == [6]
     assert (

@@ -214,6 +214,6 @@ async def test_what_was_never_held_is_not_released(db: Database) -> None:
         sats=Sats(700),
         organization_id=HARBOUR,
     )
-    with pytest.raises(Violated, match="never held"):
+    with pytest.raises(Violated, match="more than it holds"):
         await post(db, release)
     assert await db.reader.ledger.sums() == {}

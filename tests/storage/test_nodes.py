@@ -206,7 +206,7 @@ async def test_the_ten_latest_channel_backups_are_kept(db: Database) -> None:
         NOON + timedelta(seconds=11),
     )
     async with db.transaction() as tx:
-        await tx.backups.forget(node.id)
+        await tx.backups.delete(node.id)
     with pytest.raises(NotFound):
         await db.reader.backups.latest_channels(node.id)
 

@@ -14,7 +14,7 @@ async def enters(db: Database, id_: str, newest: str) -> bool:
     async with db.transaction() as tx:
         long_ago = NOW - timedelta(hours=1)
         return await tx.replicas.enter(
-            id_, newest=newest, until=LATER, forget_before=long_ago
+            id_, newest=newest, until=LATER, delete_before=long_ago
         )
 
 
@@ -60,7 +60,7 @@ async def test_one_that_was_killed_counts_for_a_minute_and_ends_if_it_was_not(
 async def test_a_process_that_does_not_say_its_version_is_older(db: Database) -> None:
     process = Process(id="one", session="s", host="h", pid=7, beat=0, until=LATER)
     async with db.transaction() as tx:
-        await tx.homes.enter(process, watches=True, forget_before=NOW)
+        await tx.homes.enter(process, watches=True, delete_before=NOW)
     assert not await rises(db, NEW)
     assert await enters(db, "one", NEW)
     assert await rises(db, NEW)

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, text
 
 from leyden.domain.orders import Status
 from leyden.errors import SetupError
-from leyden.storage import first_look, schema
+from leyden.storage import schema, schema_check
 from leyden.storage.every_table import metadata
 
 _NODE = """
@@ -48,7 +48,7 @@ def test_the_migrations_make_exactly_the_tables(database_url: str) -> None:
 def test_a_second_run_finds_nothing_to_do(database_url: str) -> None:
     assert schema.migrate(database_url) == schema.migrate(database_url)
     schema.check(database_url)
-    first_look.check(database_url)
+    schema_check.check(database_url)
 
 
 def test_an_older_program_runs_on_a_newer_schema_that_has_all_it_knows(
@@ -57,7 +57,7 @@ def test_an_older_program_runs_on_a_newer_schema_that_has_all_it_knows(
     """A replica that dies in the middle of an upgrade comes back."""
     with schema.connected(database_url) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
-    first_look.check(database_url)
+    schema_check.check(database_url)
     schema.check(database_url)
     assert schema.migrate(database_url) == "9999"
 
@@ -72,33 +72,33 @@ def test_an_older_program_refuses_a_newer_schema_that_is_not_for_it(
     with schema.connected(database_url) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
         connection.execute(text(change))
-    for use in (first_look.check, schema.check, schema.migrate):
+    for use in (schema_check.check, schema.check, schema.migrate):
         with pytest.raises(SetupError, match="schema 9999, which this version"):
             use(database_url)
 
 
 def test_an_empty_database_has_to_be_migrated_first(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r"nothing is installed in .*new\.db: `leyden"):
-        first_look.check(f"sqlite:///{tmp_path}/new.db")
+        schema_check.check(f"sqlite:///{tmp_path}/new.db")
     assert not (tmp_path / "new.db").exists()
     (tmp_path / "empty.db").touch()
     with pytest.raises(SetupError, match="nothing is installed in this database"):
-        first_look.check(f"sqlite:///{tmp_path}/empty.db")
+        schema_check.check(f"sqlite:///{tmp_path}/empty.db")
 
 
 def test_an_older_schema_has_to_be_migrated_first(database_url: str) -> None:
     with schema.connected(database_url) as connection:
         connection.execute(text("UPDATE alembic_version SET version_num = '0001'"))
     with pytest.raises(SetupError, match="older schema; run `leyden migrate` first"):
-        first_look.check(database_url)
+        schema_check.check(database_url)
 
 
 def test_a_database_that_does_not_answer_is_told(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r"^database_url: cannot be opened"):
-        first_look.check("postgresql://nobody@127.0.0.1:1/none")
+    with pytest.raises(SetupError, match=r"^database_url: can't open the database"):
+        schema_check.check("postgresql://nobody@127.0.0.1:1/none")
     (tmp_path / "folder.db").mkdir()
-    with pytest.raises(SetupError, match=r"^database_url: cannot be opened"):
-        first_look.check(f"sqlite:///{tmp_path}/folder.db")
+    with pytest.raises(SetupError, match=r"^database_url: can't open the database"):
+        schema_check.check(f"sqlite:///{tmp_path}/folder.db")
 
 
 @contextmanager

@@ -137,7 +137,7 @@ async def test_who_says_nothing_is_not_waited_for() -> None:
         await reader.read()
 
     async with serving(serve) as place:
-        with pytest.raises(TorAway, match="does not answer in time"):
+        with pytest.raises(TorAway, match="does not respond in time"):
             await tor_at(place=place, deadline_s=0.05).look()
 
 
@@ -149,7 +149,7 @@ async def test_an_answer_that_drips_without_end_ends_at_the_deadline() -> None:
             await asyncio.sleep(0.01)
 
     async with serving(serve) as place:
-        with pytest.raises(TorAway, match="does not answer in time"):
+        with pytest.raises(TorAway, match="does not respond in time"):
             await tor_at(place=place, deadline_s=0.1).look()
 
 

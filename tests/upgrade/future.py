@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import leyden
-from leyden.storage import first_look
+from leyden.storage import schema_check
 
 _MIGRATION = '''"""Of a version to come."""
 
@@ -35,7 +35,7 @@ def version(folder: Path) -> Path:
 def expand(source: Path) -> None:
     """Add a migration that adds what this version does not know."""
     column = 'sa.Column("mood", sa.Text(), nullable=False, server_default="calm")'
-    _write(source, NEXT, f'add_column("node", {column})', before=first_look.newest())
+    _write(source, NEXT, f'add_column("node", {column})', before=schema_check.newest())
 
 
 def contract(source: Path) -> None:

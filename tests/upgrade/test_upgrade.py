@@ -29,7 +29,7 @@ from leyden.services.operators.verify import verify
 from leyden.services.people import api_keys, sign_in
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden.storage import first_look
+from leyden.storage import schema_check
 from tests.api.nodes.conftest import CIPHERTEXT
 from tests.contracts.runtimes import install_stand_in
 from tests.ports import free_port
@@ -80,8 +80,8 @@ async def platform(old: OldHome, given: Settings) -> AsyncIterator[Platform]:
     """What was written then, migrated and opened by the code of today."""
     old.write_files()
     old.write_rows()
-    assert migrate(given) == first_look.newest()
-    assert migrate(given) == first_look.newest()
+    assert migrate(given) == schema_check.newest()
+    assert migrate(given) == schema_check.newest()
     async with opened(given) as platform:
         yield platform
 

@@ -53,7 +53,7 @@ async def test_sent_again_the_form_makes_no_second_key(
     once = str(uuid.uuid4())
     await make(alice, once=once)
     status, text = await make(alice, once=once)
-    assert (status, "was made already, and was shown then" in text) == (409, True)
+    assert (status, "was already created, and shown then" in text) == (409, True)
     keys = await platform.database.reader.keys.list_(alice.organization_id)
     assert len(keys) == 1
 

@@ -28,7 +28,7 @@ _KEY = re.compile(rb"[\x21-\x7e]{1,255}")
 # A process that has not renewed its claim for this long has died.
 ABANDONED = timedelta(seconds=5)
 _RENEWED_EVERY_S = 1.0
-_Key = tuple[str, bytes]  # of whom, and the key's digest
+_Key = tuple[str, bytes]  # the caller, and the key's digest
 
 # This process, and the keys under which it answers at the moment.
 HOLDER = uuid.uuid4().hex

@@ -22,7 +22,7 @@ from leyden.services.shared.request_body import Receive
 Answer = tuple[int, bytes, bytes]  # status, content type, body
 _JSON = b"application/json"
 _DOCUMENT = "/openapi.json"
-# Without a key, and a thousand times as long as what is asked of health.
+# Needs no key, and is a thousand times as long as a response about health.
 _DOCUMENTS_PER_MINUTE = 60
 _SECURITY = [
     (b"content-security-policy", b"default-src 'none'"),

@@ -64,7 +64,7 @@ async def set_up(
         await store.create()
     except BaseException:
         os.unlink(recovery_key)  # noqa: PTH108  a file of ours, and we stop
-        places.forget(settings)
+        places.delete(settings)
         raise
     return SetUp(store=shown(store.access.place))
 

@@ -32,7 +32,7 @@ async def examine(settings: Settings) -> AsyncIterator[Result]:
             if namespace := callers.own_namespace():
                 to_do = await _gateways(api, namespace)
                 yield Result(what="gateways see their callers' addresses", to_do=to_do)
-            _, to_do = await resource_metrics.ask(api)
+            _, to_do = await resource_metrics.fetch(api)
             yield Result(what=_MEASURED, to_do=to_do, is_optional=True)
             what = "a pod in the nodes' namespace runs"
             async for tried, to_do in egress_trial.examine(settings, api):

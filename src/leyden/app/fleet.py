@@ -68,7 +68,7 @@ def fleet_of(
             settings, grounds, authority, reported
         )
     if cluster is None or settings.runtime == "both":
-        # And one more: the last place is for whoever has no other.
+        # And one more: the last place is for owners who have no other.
         at_once = _STARTS_PER_PROCESSOR * (os.cpu_count() or 1) + 1
         found[RuntimeName.LOCAL] = local_nodes.runtime(
             settings, grounds, binary, authority

@@ -39,8 +39,8 @@ class Here(Struct, frozen=True, kw_only=True):
 def in_cluster(home: Path, *, namespace_uid: str, shown: str) -> Here:
     """Return the identity of a home whose nodes are in a namespace of a cluster.
 
-    Whoever may see the namespace sees its nodes, so there are no sessions. The place
-    is decided by whoever is the first.
+    Every process with access to the namespace sees its nodes, so there are no sessions.
+    The first process sets the place.
     """
     return Here(
         folder=home,

@@ -52,7 +52,7 @@ class LivenessCheck:
                     f"process can't see; stop it first. {INSTEAD}"
                 )
             if time.monotonic() - since > SILENT.total_seconds():
-                await tx.homes.forget_silent(each)
+                await tx.homes.delete_silent(each)
             else:
                 found.append(each)
         return found

@@ -10,7 +10,7 @@ from leyden.errors import Away
 from leyden.services.operators import sealing_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden.storage import first_look
+from leyden.storage import schema_check
 from leyden.storage.database import Database, open_database
 from leyden.storage.secrets import Sealer, load_keyring
 
@@ -18,7 +18,7 @@ from leyden.storage.secrets import Sealer, load_keyring
 @asynccontextmanager
 async def opened(settings: Settings) -> AsyncIterator[Platform]:
     """Open the installation's database and keys; reject keys that don't fit."""
-    first_look.check(settings.database)
+    schema_check.check(settings.database)
     path = settings.secrets_path
     keyring = load_keyring(path)
     sealing_keys.check(settings.database, keyring)

@@ -156,7 +156,7 @@ async def _enter(
                     until=now + liveness.SILENT,
                 )
                 await tx.homes.enter(
-                    process, watches=watches, forget_before=now - _FORGOTTEN
+                    process, watches=watches, delete_before=now - _FORGOTTEN
                 )
                 await ownership.count(tx, now=now)
                 return
@@ -164,10 +164,10 @@ async def _enter(
 
 
 async def _beat(platform: Platform, ownership: Ownership) -> None:
-    """Record every few seconds that we live, and count who does; end where we may not.
+    """Record every few seconds that we live, and count who does; end if we may not run.
 
-    Whoever was silent for long enough to be taken for dead ends: started anew it looks
-    who is there before it touches a node.
+    A process that was silent for so long that others consider it dead must end: after
+    a restart, it checks who else lives before it touches a node.
     """
     while True:
         await asyncio.sleep(ownership.pause_s(platform.clock()))

@@ -17,7 +17,7 @@ from typing import Final
 from leyden.app.background import background
 from leyden.errors import Away, SetupError, Stale
 from leyden.services.platform import Platform
-from leyden.storage import first_look
+from leyden.storage import schema_check
 
 # One that says nothing for so long has died.
 SILENT: Final = timedelta(seconds=60)
@@ -37,10 +37,10 @@ async def counted(platform: Platform, id_: str) -> AsyncIterator[None]:
     if platform.database.is_alone:
         yield
         return
-    newest, now = first_look.newest(), platform.clock()
+    newest, now = schema_check.newest(), platform.clock()
     async with platform.database.transaction() as tx:
         entered = await tx.replicas.enter(
-            id_, newest=newest, until=now + SILENT, forget_before=now - _FORGOTTEN
+            id_, newest=newest, until=now + SILENT, delete_before=now - _FORGOTTEN
         )
     if not entered:
         raise SetupError(_TOO_OLD.format(newest))

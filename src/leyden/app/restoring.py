@@ -46,7 +46,7 @@ from leyden.services.operators.backups.fetching import (
 from leyden.services.operators.backups.keys import Bundle
 from leyden.services.operators.backups.places import Programs
 from leyden.settings import Settings
-from leyden.storage import first_look, schema
+from leyden.storage import schema, schema_check
 from leyden.storage.secrets import Keyring
 from leyden.storage.urls import is_sqlite, sqlite_path
 
@@ -141,7 +141,7 @@ def _refuse_other(fetched: Fetched, key: RecoveryKey, settings: Settings) -> Non
             f"{told.installation}, but the recovery key to {key.installation}; choose "
             "a backup of that installation"
         )
-    if told.schema > first_look.newest():
+    if told.schema > schema_check.newest():
         raise SetupError(
             f"this version does not know the backup's schema {told.schema}, from "
             f"Leyden {told.leyden}; install that version, or a newer one"

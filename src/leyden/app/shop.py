@@ -91,7 +91,7 @@ def shop_of(platform: Platform) -> Shop | None:
                 lives_blocks=settings.pool_lives_days * BLOCKS_PER_DAY,
                 fee_sat_per_kw=settings.pool_fee_sat_per_kw,
             ),
-            tickets_looks=_LOOKS,
+            tickets_polls=_LOOKS,
             quote_holds=timedelta(seconds=settings.quote_holds_s),
             order_lives=timedelta(seconds=settings.order_lives_s),
             quotas=limits(settings),

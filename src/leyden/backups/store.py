@@ -1,8 +1,8 @@
 """The store of backups: a restic repository, in a folder or an S3-compatible store.
 
-Whoever has the store alone can read nothing of it: restic encrypts everything under
-the store's password. What is stored twice takes its room once. Nothing is cached: what
-is read was read from the store.
+The store alone reveals nothing: restic encrypts everything under the store's password.
+Data that is stored twice takes space once. Nothing is cached: every read is from the
+store.
 """
 
 import contextlib

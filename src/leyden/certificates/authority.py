@@ -143,7 +143,7 @@ class Authority:
         since: datetime,
         until: datetime,
     ) -> bytes:
-        """Vouch for whoever holds the key; return the chain."""
+        """Issue a certificate for the key; return the chain."""
         return self._signer.certify(name, key, since=since, until=until)
 
     def trusted(self, chain_pem: bytes) -> bytes:

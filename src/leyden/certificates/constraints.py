@@ -1,8 +1,8 @@
 """Which names an authority may vouch for: RFC 5280's name constraints, critical.
 
-Whoever trusts a constrained root gives away those names and no others. The constraints
-are on root and intermediate: some libraries do not look at those of a root, because a
-root is trusted and not verified.
+A client that trusts a constrained root trusts it for those names only. The constraints
+are on root and intermediate: some libraries ignore those of a root, because a root is
+trusted and not verified.
 """
 
 import ipaddress

@@ -67,7 +67,7 @@ class Signer(Struct, frozen=True):
         until: datetime,
         also: Sequence[str] = (),
     ) -> bytes:
-        """Vouch for whoever holds the key, under these names; return the chain."""
+        """Issue a certificate for the key and these names; return the chain."""
         names = (name, *also)
         check_covers(self.scope, names, setting="nodes_domain")
         certificate = sign(

@@ -68,7 +68,7 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
     if not arguments:
         _build_daemons()
         arguments = (
-            # One more than processors: whoever has real daemons mostly waits for them.
+            # One more than CPUs: tests with real daemons mostly wait for them.
             *("-n", str((os.cpu_count() or 1) + 1)),
             # A file's tests stay together, as they may share a running platform; the
             # longest files come first, so that no processor is left with one alone.
@@ -77,7 +77,7 @@ def test(arguments: tuple[str, ...], *, long: bool) -> None:
         )
     command = _ours(("pytest", *marker, *arguments))
     sys.stdout.flush()
-    # In our place: whoever ends this process ends the tests, and whatever they started.
+    # In our place: ending this process ends the tests, and all that they started.
     os.chdir(_ROOT)
     os.execv(command[0], [*command])  # noqa: S606  no shell
 

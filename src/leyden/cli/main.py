@@ -80,7 +80,7 @@ def main() -> None:
     except LeydenError as error:
         _end(str(error), exit_codes.code(error))
     except BrokenPipeError:
-        # Whoever read us has seen enough; Python must not flush to nobody at its end.
+        # The reader has closed the pipe; Python must not flush into it at the end.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(exit_codes.FAILED)
     except OSError as error:

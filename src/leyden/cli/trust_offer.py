@@ -20,7 +20,7 @@ def is_wanted(home: Path) -> bool:
 
 
 async def ask_meanwhile(home: Path) -> None:
-    """Ask while the platform runs; whoever does not answer is not waited for."""
+    """Ask while the platform runs; it does not wait for an answer."""
     if not is_wanted(home):
         return
     print(f"{_QUESTION} [y/N]: ", end="", flush=True)

@@ -29,7 +29,9 @@ ROUNDS: Final = 600_000
 ALGORITHM: Final = "PBES2-HS512+A256KW"
 ENCRYPTION: Final = "A256GCM"
 _FEWEST_ROUNDS = 1_000
-_MOST_ROUNDS = 10_000_000  # some seconds; more would only hang whoever opens it
+_MOST_ROUNDS = (
+    10_000_000  # some seconds; more would only hang the program that opens it
+)
 _KEY, _SALT, _IV, _TAG = 32, 16, 12, 16
 _PARTS = 5
 _SAYS_WHAT_IT_IS = {

@@ -78,7 +78,7 @@ class Lnd:
                 method, path, content, rest.headers(self.macaroon), timeout_s=timeout_s
             )
         except NoResponse as error:
-            raise NODE.away(f"does not answer: {error}") from None
+            raise NODE.away(f"does not respond: {error}") from None
         return rest.read(received.status, received.body, NODE)
 
     def state(self) -> str:

@@ -107,7 +107,7 @@ class Wire:
     ) -> Received:
         """Send one request; raise NoResponse without a complete response."""
         if self._http.has_ended:
-            self._http.close()  # a server may hang up on whoever is silent
+            self._http.close()  # servers may close idle connections
         sent = False
         try:
             if self._http.sock is None:

@@ -41,7 +41,7 @@ def explain(log: Path, *, doing: str) -> SetupError:
         )
     if any(words in text for words in _UNREACHABLE):
         return SetupError(
-            f"cannot {doing}: the network does not answer ({log}); check it, and "
+            f"cannot {doing}: the network does not respond ({log}); check it, and "
             "HTTPS_PROXY or GOPROXY, then run this again: what is built already stays"
         )
     lines = [line for line in output.splitlines() if line.strip()]

@@ -16,7 +16,7 @@ from leyden.daemons.toolchain import toolchain
 from leyden.values import Struct
 
 _LINKER = "-s -w -buildid="
-# Settings of whoever builds that would make another program of it.
+# Settings of the building user that would change the program.
 _OURS = {
     "CGO_ENABLED": "0",  # one static file, for containers too
     "GO111MODULE": "on",
@@ -108,8 +108,8 @@ class Workshop(Struct, frozen=True, kw_only=True):
         began = time.monotonic()
         partial = folder / "partial" / program.name
         stamps = " ".join(f"-X {name}={value}" for name, value in tools.stamps.items())
-        # The lock goes along: killed, we leave a compiler behind, and whoever comes
-        # next waits for it instead of starting a second one.
+        # The compiler inherits the lock: if we are killed, it goes on, and the next
+        # build waits for it instead of starting a second one.
         await run(
             [
                 *(str(go), "build", "-trimpath", "-tags", ",".join(tools.tags)),

@@ -1,4 +1,4 @@
-"""The addresses of one cluster: a /16 that no other route of the machine touches.
+"""The addresses of one cluster: a /16 that overlaps no route of this host.
 
 10.N.0.0/24     control plane (.1), machines (.11, .12, ...), this host (.254)
 10.N.64.0/18    services; the first is the API
@@ -14,7 +14,7 @@ from leyden.errors import SetupError
 from leyden.values import Struct
 
 MOST_MACHINES: Final = 9
-# Where few have anything: clouds and offices like the low ones.
+# Rarely used: clouds and offices prefer low numbers.
 _CANDIDATES: Final = range(200, 255)
 _FIRST_MACHINE: Final = 10
 _ROUTES: Final = Path("/proc/net/route")
@@ -27,32 +27,32 @@ class Block(Struct, frozen=True):
 
     @property
     def network(self) -> IPv4Network:
-        """All of them."""
+        """The whole network."""
         return IPv4Network(f"10.{self.number}.0.0/16")
 
     @property
     def machines(self) -> IPv4Network:
-        """Those of machines and of what is beside them."""
+        """The network of machines, control plane and host."""
         return IPv4Network(f"10.{self.number}.0.0/24")
 
     @property
     def control_plane(self) -> IPv4Address:
-        """Where the API server listens."""
+        """The address of the API server."""
         return self.machines[1]
 
     @property
     def host(self) -> IPv4Address:
-        """This host, as pods see it."""
+        """The address of this host for pods."""
         return self.machines[254]
 
     @property
     def services(self) -> IPv4Network:
-        """Those of services."""
+        """The network of services."""
         return IPv4Network(f"10.{self.number}.64.0/18")
 
     @property
     def pods(self) -> IPv4Network:
-        """Those of all pods."""
+        """The network of all pods."""
         return IPv4Network(f"10.{self.number}.128.0/17")
 
     def machine(self, number: int) -> IPv4Address:
@@ -60,14 +60,15 @@ class Block(Struct, frozen=True):
         return self.machines[_FIRST_MACHINE + number]
 
     def pods_of(self, number: int) -> IPv4Network:
-        """Return the addresses of the pods of a machine."""
+        """Return the network of a machine's pods."""
         return IPv4Network(f"10.{self.number}.{128 + number}.0/24")
 
 
 def routed(table: str | None = None) -> list[IPv4Network]:
-    """Return the networks that this host has routes to, as the kernel lists them.
+    """Return the networks that this host has routes to, according to the kernel.
 
-    Wide ones, a default route say, are left out: ours is narrower and goes before them.
+    Wider networks, such as a default route, are left out: our routes are more specific
+    and take precedence.
     """
     lines = (_ROUTES.read_text() if table is None else table).splitlines()[1:]
     found = []
@@ -80,7 +81,7 @@ def routed(table: str | None = None) -> list[IPv4Network]:
 
 
 def free(taken: Iterable[IPv4Network], *, first: int) -> Block:
-    """Return a block that no route touches, looked for from a place that varies."""
+    """Return a block that overlaps no route; the search begins at `first`."""
     taken = list(taken)
     for step in range(len(_CANDIDATES)):
         block = Block(_CANDIDATES[(first + step) % len(_CANDIDATES)])
@@ -93,7 +94,7 @@ def free(taken: Iterable[IPv4Network], *, first: int) -> Block:
 
 
 def is_free(block: Block, taken: Iterable[IPv4Network]) -> bool:
-    """Return whether no route touches a block."""
+    """Return whether a block overlaps no route."""
     return not any(block.network.overlaps(each) for each in taken)
 
 

@@ -1,4 +1,4 @@
-"""The API of a cluster: as much of it as making one takes."""
+"""A small client for a cluster's API, with the calls that creating one needs."""
 
 import contextlib
 import ssl
@@ -21,11 +21,11 @@ Object = dict[str, Any]
 
 
 class ApiAway(Away):
-    """The API server does not answer."""
+    """The API server does not respond."""
 
 
 class ApiRefused(Exception):
-    """The API server said no."""
+    """The API server rejected a request."""
 
     def __init__(self, status: int, message: str) -> None:
         super().__init__(f"{status}: {message}")
@@ -44,7 +44,7 @@ class Api:
         return await self._call("GET", path)
 
     async def create(self, path: str, value: Mapping[str, Any]) -> bool:
-        """Create an object; tell whether it is new."""
+        """Create an object; return whether it is new."""
         try:
             await self._call("POST", path, value)
         except ApiRefused as error:
@@ -54,7 +54,7 @@ class Api:
         return True
 
     async def delete(self, path: str) -> None:
-        """Delete an object; one that is gone already is fine."""
+        """Delete an object; no-op if it does not exist."""
         try:
             await self._call("DELETE", path)
         except ApiRefused as error:
@@ -62,7 +62,7 @@ class Api:
                 raise
 
     async def ready(self) -> bool:
-        """Return whether the program answers, and has all it needs."""
+        """Return whether the API server responds and is ready."""
         try:
             async with self._session.get(f"{self._server}/readyz") as answer:
                 return answer.status == HTTPStatus.OK
@@ -70,7 +70,7 @@ class Api:
             return False
 
     async def watch(self, path: str, version: str) -> AsyncIterator[tuple[str, Object]]:
-        """Return changes of a list since a version, until the server ends it."""
+        """Yield changes of a list since a version, until the server ends the watch."""
         query = {
             "watch": "true",
             "resourceVersion": version,
@@ -108,7 +108,7 @@ class Api:
 
 @contextlib.asynccontextmanager
 async def opened(server: str, authority: Path, pair: Pair) -> AsyncIterator[Api]:
-    """Talk to an API server as whom the certificate names."""
+    """Open a client for an API server, as the user in the certificate."""
     context = ssl.create_default_context(cafile=str(authority))
     context.load_cert_chain(pair.certificate, pair.key)
     async with aiohttp.ClientSession(

@@ -1,7 +1,7 @@
-"""Which programs a cluster is made of, and from which modules they are built.
+"""The programs of a cluster, and the modules that they are built from.
 
-They are built as lnd is, into the same cache. They are not in the catalogue: nobody who
-runs nodes as processes has them built by `leyden daemons build`.
+They are built like lnd, into the same cache. They are not in the catalogue, so that
+`leyden daemons build` does not build them for operators who run nodes as processes.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ _HELM = "helm.sh/helm/v3"
 _KWOK = "sigs.k8s.io/kwok"
 VERSION: Final = "1.34.3"
 
-# What others wait for comes first: API server and controllers, then what runs pods.
+# In the order in which they are needed: API server and controllers, then the rest.
 KUBERNETES = ToolSet(
     name=f"kubernetes-{VERSION}",
     folder=_HERE / f"kubernetes-{VERSION}",

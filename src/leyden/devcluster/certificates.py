@@ -1,7 +1,7 @@
-"""The certificates of a cluster: an authority, and a pair for whoever talks to another.
+"""The certificates of a cluster: an authority, and a pair for each client and server.
 
-etcd has an authority of its own: it lets everybody in who was vouched for, and machines
-are vouched for too.
+etcd has an authority of its own, because it accepts every client with a certificate of
+its authority, and machines have certificates too.
 """
 
 import datetime as dt
@@ -24,23 +24,23 @@ _USES: Final = (ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
 
 
 class Pair(Struct, frozen=True):
-    """A certificate and its key, as files beside each other."""
+    """A certificate and its key, as files in the same folder."""
 
     certificate: Path
 
     @property
     def key(self) -> Path:
-        """Its key."""
+        """The file of the key."""
         return self.certificate.with_suffix(".key")
 
     @property
     def there(self) -> bool:
-        """Return whether both were written."""
+        """Return whether both files exist."""
         return self.key.exists() and self.certificate.exists()
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """Whom a certificate is for: a user of Kubernetes, or a server by its addresses."""
+    """The subject of a certificate: a Kubernetes user, or a server by addresses."""
 
     name: str
     group: str = ""
@@ -49,7 +49,7 @@ class Subject(Struct, frozen=True, kw_only=True):
 
 
 def authority(folder: Path, name: str, *, now: dt.datetime) -> Pair:
-    """Return an authority, made unless it is there."""
+    """Return an authority; create it if missing."""
     pair = Pair(folder / f"{name}.crt")
     if not pair.there:
         key = ec.generate_private_key(ec.SECP256R1())
@@ -65,7 +65,7 @@ def authority(folder: Path, name: str, *, now: dt.datetime) -> Pair:
 
 
 def issue(by: Pair, file: Path, subject: Subject, *, now: dt.datetime) -> Pair:
-    """Write a pair for somebody, signed by an authority; one that was there goes."""
+    """Write a pair for a subject, signed by an authority; overwrite an earlier one."""
     vouching = x509.load_pem_x509_certificate(by.certificate.read_bytes())
     signing = serialization.load_pem_private_key(by.key.read_bytes(), password=None)
     assert isinstance(signing, ec.EllipticCurvePrivateKey)  # noqa: S101  ours are
@@ -89,7 +89,7 @@ def issue(by: Pair, file: Path, subject: Subject, *, now: dt.datetime) -> Pair:
 
 
 def signing_key(file: Path) -> Path:
-    """Return the key that tokens of service accounts are signed with, made once."""
+    """Return the key that signs service accounts' tokens; create it if missing."""
     if not file.exists():
         _write_key(file, ec.generate_private_key(ec.SECP256R1()))
     return file

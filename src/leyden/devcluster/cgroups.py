@@ -1,7 +1,7 @@
-"""The control groups of a cluster's machines: one for each, in each tree there is.
+"""The control groups of a cluster's machines: one for each, in each hierarchy.
 
-The kubelet wants its group to be there, in all trees, before it starts; it makes those
-of pods below.
+The kubelet needs its group in all hierarchies before it starts; it creates the pods'
+groups below.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ _AGAIN_S: Final = 0.05
 
 
 def trouble(mount: Path = MOUNT) -> str:
-    """Return why machines can have no control groups; "" when they can."""
+    """Return what prevents control groups for machines; "" if nothing."""
     if (whole := mount / "cgroup.controllers").exists():
         there = {*whole.read_text().split()}
     else:
@@ -36,7 +36,7 @@ def trouble(mount: Path = MOUNT) -> str:
 
 
 def prepare(name: str, machine: str, mount: Path = MOUNT) -> str:
-    """Make the groups of a machine, and return their path in each tree."""
+    """Create the groups of a machine; return their path in each hierarchy."""
     for tree in _trees(mount):
         for group in (tree / name, tree / name / machine):
             try:
@@ -59,7 +59,7 @@ async def remove(name: str, mount: Path = MOUNT) -> None:
 
 
 def left(name: str, mount: Path = MOUNT) -> list[Path]:
-    """List the groups of a cluster that are still there."""
+    """List the groups of a cluster that still exist."""
     return [tree / name for tree in _trees(mount) if (tree / name).exists()]
 
 
@@ -74,7 +74,7 @@ def _trees(mount: Path) -> list[Path]:
 
 
 def _enable(parent: Path) -> None:
-    """Let the groups below have limits, in version 2."""
+    """Enable limits for the groups below, in version 2."""
     file = parent / "cgroup.subtree_control"
     if not file.exists():
         return
@@ -85,7 +85,7 @@ def _enable(parent: Path) -> None:
 
 
 def _copy_processors(group: Path) -> None:
-    """In version 1 a new group may use no processor until it is told of some."""
+    """Assign processors to a new group, which has none in version 1."""
     for name in _COPIED:
         file = group / name
         if file.exists() and not (group / "cgroup.controllers").exists():
@@ -106,5 +106,5 @@ def _below(group: Path) -> Iterator[Path]:
 
 
 def _write(file: Path, value: str) -> None:
-    with file.open("r+") as opened:  # without making it: it is the kernel's
+    with file.open("r+") as opened:  # the kernel's file, so don't create it
         opened.write(value)

@@ -1,12 +1,12 @@
-"""Making a cluster, and ending it.
+"""Create a cluster, and stop it.
 
-1. What it takes is tried, built, downloaded; what a machine lacks is told by name.
-2. Addresses are chosen, certificates and configurations written.
-3. The control plane starts, then each machine; each is one process that all others in
-   its namespaces end with.
-4. Once the API answers, storage classes are created, and machines are waited for.
+1. Check the requirements, naming each that is missing; download and build the parts.
+2. Choose addresses; write certificates and configurations.
+3. Start the control plane, then each machine. Each has a first process; when it ends,
+   all processes in its namespaces end.
+4. Once the API responds, create storage classes, and wait for the machines.
 
-Every step may be done again: `up` does what is left of them, wherever it was killed.
+Every step can be repeated: after being killed, `up` does the remaining steps.
 """
 
 import asyncio
@@ -55,9 +55,9 @@ async def up(
     progress: Progress,
     say: Say,
 ) -> Parts:
-    """Make a cluster, or what is missing of it; return its parts when it can be used.
+    """Create a cluster, or the missing parts of one; return its parts once it is ready.
 
-    `machines`: as many as there were, at first one.
+    By default, `machines` is the same as before, and first one.
     """
     if pods:
         requirements.check()
@@ -76,7 +76,7 @@ async def up(
             credentials.server(wanted), own.authority.certificate, own.pair("admin")
         ) as api:
             await readiness.settle(api, places.control_plane)
-            say(f"the API answers ({time.monotonic() - began:.1f} s)")
+            say(f"the API responds ({time.monotonic() - began:.1f} s)")
             for number in range(1, wanted.machines + 1):
                 folder = places.machine(number)
                 await readiness.join(
@@ -91,7 +91,7 @@ async def up(
 
 
 async def down(places: Places, packaged: Packages, say: Say) -> None:
-    """End everything; what lies in the folder stays, for the next `up`."""
+    """Stop everything; the folder's files stay for the next `up`."""
     if not places.folder.is_dir():
         say("there is no cluster")
         return
@@ -107,7 +107,7 @@ async def down(places: Places, packaged: Packages, say: Say) -> None:
 
 
 async def load(places: Places, archive: Path, packaged: Packages) -> Sequence[str]:
-    """Import an image into each machine that runs; return their names."""
+    """Import an image into each running machine; return their names."""
     content = await asyncio.to_thread(archive.read_bytes)
     found = []
     for number in range(1, MOST_MACHINES + 1):
@@ -116,19 +116,20 @@ async def load(places: Places, archive: Path, packaged: Packages) -> Sequence[st
             await machine.load(running.pid, content, packaged)
             found.append(machine_name(number))
     if not found:
-        raise SetupError("no machine runs; `leyden dev cluster up` starts one")
+        raise SetupError("no machine is running; `leyden dev cluster up` starts one")
     return found
 
 
 def _started(folder: Path) -> dt.datetime:
-    """Return when something was started: its plan is written just before that."""
+    """Return when a folder's process was started: its plan is written just before."""
     written = (folder / _PLAN).stat().st_mtime
     return dt.datetime.fromtimestamp(written, dt.UTC)
 
 
 def _alone(places: Places, say: Say) -> "contextlib.AbstractAsyncContextManager[int]":
     return locked(
-        places.lock, waiting=lambda: say("another command changes this cluster")
+        places.lock,
+        waiting=lambda: say("waiting for another command that changes this cluster"),
     )
 
 

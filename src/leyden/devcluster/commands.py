@@ -1,4 +1,4 @@
-"""Commands that take a moment, run to their end; what they complained of is told."""
+"""Run short commands to their end, with their error output in errors."""
 
 import asyncio
 from collections.abc import Mapping
@@ -6,13 +6,13 @@ from typing import Final
 
 from leyden.errors import SetupError
 
-_NOT_FOUND: Final = 127  # as shells say
+_NOT_FOUND: Final = 127  # the exit code of shells
 
 
 async def call(
     *argv: object, environment: Mapping[str, str], given: bytes | None = None
 ) -> str:
-    """Run a command and return what it printed; SetupError with its own words."""
+    """Run a command and return its output; raise SetupError with its error output."""
     words = [str(each) for each in argv]
     code, printed, said = await attempt(*words, environment=environment, given=given)
     if code != 0:
@@ -23,7 +23,7 @@ async def call(
 async def attempt(
     *argv: object, environment: Mapping[str, str], given: bytes | None = None
 ) -> tuple[int, str, str]:
-    """Run a command and return its exit code, what it printed, and its complaints."""
+    """Run a command and return its exit code, output and error output."""
     nothing, piped = asyncio.subprocess.DEVNULL, asyncio.subprocess.PIPE
     try:
         process = await asyncio.create_subprocess_exec(
@@ -35,7 +35,7 @@ async def attempt(
             stderr=piped,
         )
     except FileNotFoundError:
-        return _NOT_FOUND, "", f"there is no {argv[0]} on this machine"
+        return _NOT_FOUND, "", f"{argv[0]} is not installed on this machine"
     try:
         printed, said = await process.communicate(given)
     finally:

@@ -1,4 +1,4 @@
-"""How containerd, the kubelet and the network of a machine are configured."""
+"""The configuration files of a machine: containerd, the kubelet and the network."""
 
 import json
 import shutil
@@ -15,7 +15,7 @@ from leyden.devcluster.places import Cluster, Places, machine_name
 from leyden.errors import SetupError
 from leyden.files import write_private
 
-# Where a machine has its configuration, and containerd its socket.
+# The folder of a machine's configuration, and containerd's socket.
 KUBERNETES: Final = Path("/etc/kubernetes")
 SOCKET: Final = "/run/containerd/containerd.sock"
 
@@ -23,7 +23,7 @@ SOCKET: Final = "/run/containerd/containerd.sock"
 def block_of(cluster: Cluster) -> Block:
     """Return the addresses of a cluster with pods."""
     if (block := cluster.addresses) is None:
-        raise SetupError("this cluster has no machines: it was made with --api-only")
+        raise SetupError("this cluster has no machines: it was created with --api-only")
     return block
 
 
@@ -36,7 +36,7 @@ def write(
     snapshotter: str,
     group: str,
 ) -> None:
-    """Write the configuration of a machine, and make its folders."""
+    """Write the configuration of a machine, and create its folders."""
     block = block_of(cluster)
     credentials = Credentials(places.authority)
     folder = places.machine(number)
@@ -84,10 +84,10 @@ def _kubelet(group: str) -> bytes:
             "nodefs.available": "1%",
             "imagefs.available": "1%",
         },
-        # Nobody could fetch them again.
+        # Deleted images could not be downloaded again.
         "imageGCHighThresholdPercent": 100,
         "imageGCLowThresholdPercent": 99,
-        "makeIPTablesUtilChains": False,  # kube-proxy has nftables
+        "makeIPTablesUtilChains": False,  # kube-proxy uses nftables
         "volumePluginDir": "/var/lib/kubelet/plugins",
         "resolvConf": "/etc/resolv.conf",
     }

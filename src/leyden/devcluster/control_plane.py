@@ -1,7 +1,7 @@
-"""The programs of a control plane, and how each is started.
+"""The programs of a control plane, with their arguments.
 
-With pods they have namespaces of their own, and listen beside a bridge to which the
-machines are connected. Without, they are on the loopback address and need no root.
+With pods they run in namespaces of their own, with a bridge that connects the machines.
+Without pods they listen on the loopback address and need no root.
 """
 
 import sys
@@ -24,10 +24,10 @@ from leyden.devcluster.plans import (
 
 BRIDGE: Final = "machines"
 _LOOPBACK: Final = "127.0.0.1"
-# As much as etcd is recommended to have at the most.
+# The recommended maximum for etcd.
 _ETCD_BYTES: Final = 8 << 30
-# Where machines are simulated there are thousands of pods, and with the 20 requests a
-# second that controllers have by default their volumes are bound after half an hour.
+# With simulated machines there are thousands of pods. With the controllers' default of
+# 20 requests per second it would take half an hour to bind their volumes.
 _SIMULATED_QPS: Final = 1000
 
 
@@ -37,7 +37,7 @@ def plan(
     credentials: Credentials,
     made_of: Parts,
 ) -> Plan:
-    """Return what the first process of the control plane does."""
+    """Return the plan of the control plane's first process."""
     todo: list[Step | Program] = []
     if (block := cluster.addresses) is not None:
         folder = {places.folder: str(places.folder)}
@@ -52,7 +52,7 @@ def plan(
                 f"{block.control_plane}/{block.machines.prefixlen}",
             ),
             step("ip", "link", "set", BRIDGE, "up"),
-            # A bridge that looks at packets would drop what machines forward.
+            # With netfilter on the bridge, packets between machines would be dropped.
             setting("net/bridge/bridge-nf-call-iptables", 0),
             *settings(),
         ]
@@ -72,7 +72,7 @@ def plan(
             f"--service-account-private-key-file={credentials.accounts}",
             f"--root-ca-file={credentials.authority.certificate}",
             "--use-service-account-credentials=true",
-            # Else it makes a folder below /usr/libexec.
+            # The default is a folder below /usr/libexec.
             f"--flex-volume-plugin-dir={places.control_plane / 'volume-plugins'}",
             "--leader-elect=false",
             "--secure-port=0",
@@ -117,7 +117,7 @@ def _etcd(places: Places, cluster: Cluster) -> Iterator[str]:
     peer = f"https://{_LOOPBACK}:{cluster.ports.etcd_peer}"
     yield "--name=leyden"
     yield f"--data-dir={places.control_plane / 'etcd'}"
-    # What it has told is in the kernel's hands: a kill of anything loses nothing.
+    # Written data is in the kernel's cache, so killing a process loses nothing.
     yield "--unsafe-no-fsync"
     yield f"--quota-backend-bytes={_ETCD_BYTES}"
     yield "--log-level=warn"
@@ -158,7 +158,7 @@ def _api(cluster: Cluster, own: Credentials) -> Iterator[str]:
     if block is None:
         yield f"--bind-address={_LOOPBACK}"
         yield f"--advertise-address={_LOOPBACK}"
-        # Nobody is to find a loopback address behind the service.
+        # So that the service does not get a loopback address as its endpoint.
         yield "--endpoint-reconciler-type=none"
     else:
         yield f"--bind-address={block.control_plane}"

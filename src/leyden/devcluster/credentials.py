@@ -1,4 +1,4 @@
-"""Who talks to whom in a cluster, and what each shows: certificates and kubeconfigs."""
+"""The credentials of a cluster's components: certificates and kubeconfigs."""
 
 import base64
 import datetime as dt
@@ -21,7 +21,7 @@ from leyden.files import write_private
 from leyden.values import Struct
 
 _LOOPBACK: Final = IPv4Address("127.0.0.1")
-# Nobody routes to services where there are no machines.
+# Without machines nothing routes to services.
 _SERVICES: Final = IPv4Network("10.96.0.0/16")
 _NAMES: Final = (
     "localhost",
@@ -41,36 +41,36 @@ _USERS: Final = {
 
 
 class Credentials(Struct, frozen=True):
-    """The certificates, keys and kubeconfigs of a cluster, by who shows them."""
+    """The certificates, keys and kubeconfigs of a cluster, by component."""
 
     folder: Path
 
     @property
     def authority(self) -> Pair:
-        """Who vouches for everybody but etcd."""
+        """The authority of all certificates except etcd's."""
         return Pair(self.folder / "authority.crt")
 
     @property
     def etcd_authority(self) -> Pair:
-        """Who vouches for etcd, and to it."""
+        """The authority of etcd and its clients."""
         return Pair(self.folder / "etcd-authority.crt")
 
     @property
     def accounts(self) -> Path:
-        """The key that tokens of service accounts are signed with."""
+        """The key that signs service accounts' tokens."""
         return self.folder / "accounts.key"
 
     def pair(self, name: str) -> Pair:
-        """Return somebody's certificate and key."""
+        """Return a component's certificate and key."""
         return Pair(self.folder / f"{name}.crt")
 
     def kubeconfig(self, name: str) -> Path:
-        """Return somebody's kubeconfig."""
+        """Return a component's kubeconfig."""
         return self.folder / f"{name}.kubeconfig"
 
 
 def ensure(places: Places, cluster: Cluster, *, now: dt.datetime) -> Credentials:
-    """Make what is missing; what servers show is made anew, for where they are now."""
+    """Create missing credentials; renew servers' certificates for current addresses."""
     found = Credentials(places.authority)
     folder = found.folder
     own = authority(folder, "authority", now=now)
@@ -125,7 +125,7 @@ def _api(cluster: Cluster) -> Subject:
 
 
 def _machine(cluster: Cluster, number: int) -> Subject:
-    """Return what a kubelet is to the API server, and to whoever asks the kubelet."""
+    """Return the subject of a kubelet's certificate, as a client and as a server."""
     block = cluster.addresses
     name = machine_name(number)
     addresses: Sequence[IPv4Address] = ()

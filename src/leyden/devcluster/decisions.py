@@ -1,6 +1,6 @@
-"""What a cluster is to be: what it was, what is asked for now, what this host has free.
+"""Decide a cluster's form from what it was, what is requested, and what is free here.
 
-What cannot be had is refused before anything is built.
+Impossible requests are rejected before anything is built.
 """
 
 import contextlib
@@ -16,14 +16,14 @@ from leyden.values import replace
 
 
 def refuse_change(places: Places, machines: int | None, *, pods: bool) -> None:
-    """Refuse what a cluster that is there cannot become."""
+    """Raise SetupError for a change that an existing cluster can't make."""
     kept = places.read()
     if kept is None:
         return
     if (kept.block is not None) != pods:
         how = "with pods" if kept.block is not None else "with --api-only"
         raise SetupError(
-            f"this cluster was made {how}; for another kind end it with `leyden dev "
+            f"this cluster was created {how}; to change that, stop it with `leyden dev "
             f"cluster down`, and remove {places.folder} or choose another --home"
         )
     if machines is None:
@@ -31,15 +31,15 @@ def refuse_change(places: Places, machines: int | None, *, pods: bool) -> None:
     for number in range(machines + 1, kept.machines + 1):
         if namespaces.running(places.machine(number)) is not None:
             raise SetupError(
-                f"--machines {machines}: {kept.machines} run; `leyden dev cluster "
-                "down` ends them, then there can be fewer"
+                f"--machines {machines}: {kept.machines} are running; to have fewer, "
+                "stop them with `leyden dev cluster down` first"
             )
 
 
 def with_pods(
     places: Places, machines: int | None, *, taken: Sequence[IPv4Network]
 ) -> Cluster:
-    """Return a cluster with addresses that are free: those that it had, if any."""
+    """Return a cluster with free addresses: its earlier ones, if it had any."""
     kept = places.read()
     if kept is None or (block := kept.addresses) is None:
         number = free(taken, first=places.number).number
@@ -47,14 +47,15 @@ def with_pods(
     running = namespaces.running(places.control_plane) is not None
     if not running and not is_free(block, taken):
         raise SetupError(
-            f"addresses: {block.network}, which this cluster has, is routed elsewhere "
-            f"by now (`ip route`); end that, or remove {places.folder} for a new one"
+            f"addresses: {block.network}, which this cluster uses, is now routed "
+            "elsewhere (see `ip route`); remove that route, or remove "
+            f"{places.folder} to create a new cluster"
         )
     return replace(kept, machines=machines or kept.machines)
 
 
 def without_pods(places: Places) -> Cluster:
-    """Return a cluster with ports that are free, those that it had if they are."""
+    """Return a cluster with free ports: its earlier ones, if they are free."""
     kept = places.read()
     if kept is not None:
         running = namespaces.running(places.control_plane) is not None

@@ -1,9 +1,9 @@
-"""Images of what runs in pods, made of one static program each, without Docker.
+"""Build the images of pods from one static program each, without Docker.
 
-An image is an archive as `ctr images import` and `docker load` take it: a layer, a
-configuration and a manifest, in OCI's form and, for Docker, in its own. Equal programs
-make equal bytes, so an image has the same digest on each machine, and can be named by
-it: `localhost/leyden/lnd@sha256:...`.
+An image is an archive for `ctr images import` and `docker load`: a layer, a
+configuration and a manifest, in the OCI format and, for Docker, in its own. Builds are
+reproducible: an image has the same digest on each machine, and can be named by it:
+`localhost/leyden/lnd@sha256:...`.
 """
 
 import hashlib
@@ -17,14 +17,14 @@ from typing import Any, Final
 from leyden.files import draft
 from leyden.values import Struct
 
-# A registry that is never asked: the names stay as they are in containerd, too.
+# Not a real registry; containerd keeps names with this prefix unchanged.
 _REGISTRY: Final = "localhost/leyden"
 PAUSE: Final = f"{_REGISTRY}/pause:1"
 COMPANION: Final = f"{_REGISTRY}/companion:1"
 _MADE: Final = "1970-01-01T00:00:00Z"
 _ARCHITECTURES: Final = {"x86_64": "amd64", "aarch64": "arm64"}
 USER: Final = 1000
-# Raised when an image is made in another way of the same program.
+# Increase this when the way images are built changes.
 _RECIPE: Final = "2"
 _OCI: Final = "application/vnd.oci.image"
 _BLOBS: Final = "blobs/sha256"
@@ -38,7 +38,7 @@ class Image(Struct, frozen=True):
 
     @property
     def digest(self) -> str:
-        """What tells this archive from one of other bytes: it is in its name."""
+        """The part of the archive's name that identifies its content."""
         return self.archive.stem
 
 
@@ -48,7 +48,7 @@ def lnd(version: str) -> str:
 
 
 def ensure_lnd(cache: Path, binary: Path, version: str, *, machine: str) -> Image:
-    """Return the image of an lnd, made once: it runs as 1000, at home in /home/lnd."""
+    """Return the image of an lnd, built once; it runs as user 1000 in /home/lnd."""
     return _ensure(
         cache,
         lnd(version),
@@ -60,14 +60,14 @@ def ensure_lnd(cache: Path, binary: Path, version: str, *, machine: str) -> Imag
 
 
 def ensure_pause(cache: Path, binary: Path, *, machine: str) -> Image:
-    """Return the image that each pod's first process comes from."""
+    """Return the image of each pod's first process (pause)."""
     return _ensure(
         cache, PAUSE, binary, machine=machine, config={"User": "65535:65535"}
     )
 
 
 def ensure_companion(cache: Path, binary: Path, *, machine: str) -> Image:
-    """Return the image of what runs beside each lnd, as the same user."""
+    """Return the image of the companion, which runs as the same user as lnd."""
     return _ensure(
         cache, COMPANION, binary, machine=machine, config={"User": f"{USER}:{USER}"}
     )
@@ -82,7 +82,7 @@ def _ensure(
     config: Mapping[str, str],
     home: str = "",
 ) -> Image:
-    # What is built from other sources lies in another folder of the cache.
+    # A program from other sources is in another folder of the cache.
     built = f"{_RECIPE} {binary} {binary.stat().st_size}"
     digest = hashlib.sha256(built.encode()).hexdigest()[:12]
     archive = cache / "images" / f"{binary.name}-{digest}.tar"
@@ -103,7 +103,7 @@ def _ensure(
 def pack(
     name: str, layers: Sequence[bytes], config: Mapping[str, Any], *, machine: str
 ) -> bytes:
-    """Return the archive of an image; equal layers are in it once."""
+    """Return the archive of an image; equal layers are stored once."""
     digests = [hashlib.sha256(layer).hexdigest() for layer in layers]
     configuration = _json(
         {
@@ -154,7 +154,7 @@ def pack(
 
 
 def by_digest(archive: Path) -> str:
-    """Return the name of an archive's image that names its content, too."""
+    """Return the name of an archive's image, with its digest."""
     with tarfile.open(archive) as whole:
         content = whole.extractfile("index.json")
         index = json.loads(content.read()) if content else {"manifests": []}

@@ -1,7 +1,7 @@
 """One machine: its root, its network, containerd, the kubelet and kube-proxy.
 
-In it everything is where it is on any machine of Kubernetes: /etc/kubernetes,
-/etc/cni/net.d, /var/lib/kubelet. On the host that is the machine's folder.
+It has the usual paths of a Kubernetes machine: /etc/kubernetes, /etc/cni/net.d,
+/var/lib/kubelet. On the host these are below the machine's folder.
 """
 
 from collections.abc import Iterator
@@ -26,10 +26,10 @@ from leyden.devcluster.plans import (
     step,
 )
 
-# Where volumes lie in a machine: below its /var.
+# The folder of volumes in a machine.
 VOLUMES: Final = Path("/var/lib/volumes")
-# The kubelet sets these for the whole host, unless it finds them set: so it finds them
-# set, in files that stand in for the kernel's.
+# The kubelet would change these for the whole host, unless they are already set. So it
+# sees them set, in files that are mounted over the kernel's.
 _TUNABLES: Final = {
     "vm/overcommit_memory": 1,
     "vm/panic_on_oom": 0,
@@ -39,9 +39,10 @@ _TUNABLES: Final = {
     "kernel/keys/root_maxbytes": 25_000_000,
 }
 _HAS_ROUTE: Final = '[ -n "$(ip route show default)" ]'
-# A kube-proxy of 1.34 that finds its table there empties the maps in it, and no service
-# answers any more: seen with nft 1.0.6 after each kill. So it finds none.
-_ANEW: Final = """
+# If kube-proxy 1.34 finds its table from an earlier run, it empties the maps in it, and
+# services stop working (seen with nft 1.0.6 after each kill). So delete the table
+# first.
+_WITHOUT_TABLES: Final = """
 nft delete table ip kube-proxy 2>/dev/null
 nft delete table ip6 kube-proxy 2>/dev/null
 exec "$@"
@@ -58,7 +59,7 @@ _IMPORT: Final = """
 
 
 def plan(places: Places, cluster: Cluster, number: int, made_of: Parts) -> Plan:
-    """Return what the first process of a machine does."""
+    """Return the plan of a machine's first process."""
     packages, block = made_of.packages, block_of(cluster)
     folder = places.machine(number)
     writable = {
@@ -91,12 +92,12 @@ def plan(places: Places, cluster: Cluster, number: int, made_of: Parts) -> Plan:
         ),
         program(
             "kube-proxy",
-            *("/bin/sh", "-c", _ANEW, "sh", made_of.binaries["kube-proxy"]),
+            *("/bin/sh", "-c", _WITHOUT_TABLES, "sh", made_of.binaries["kube-proxy"]),
             f"--kubeconfig={KUBERNETES / 'proxy.kubeconfig'}",
             f"--hostname-override={machine_name(number)}",
             "--proxy-mode=nftables",
             f"--cluster-cidr={block.pods}",
-            # The kernel has one table of connections for all: it stays as it is.
+            # The connection table's size is the whole host's, so leave it unchanged.
             "--conntrack-max-per-core=0",
             "--conntrack-tcp-timeout-established=0",
             "--conntrack-tcp-timeout-close-wait=0",
@@ -115,7 +116,7 @@ def plan(places: Places, cluster: Cluster, number: int, made_of: Parts) -> Plan:
 
 def _network() -> Iterator[Step]:
     yield step("ip", "link", "set", "lo", "up")
-    # The link comes from outside, once we are there, and its routes with it.
+    # The link and its routes are created from outside, once this process exists.
     yield shell(_HAS_ROUTE, within_s=30.0)
     yield setting("net/ipv4/ip_forward", 1)
     yield setting("net/bridge/bridge-nf-call-iptables", 1)
@@ -123,7 +124,7 @@ def _network() -> Iterator[Step]:
 
 
 async def load(pid: int, archive: bytes, packages: Packages) -> None:
-    """Import an image into a machine that runs."""
+    """Import an image into a running machine."""
     await call(
         *enter(pid, mounts=True, own=True),
         packages.root / "usr/bin/ctr",

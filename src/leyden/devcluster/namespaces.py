@@ -1,7 +1,7 @@
-"""Processes in namespaces of their own: mounts, processes, network. One ends them all.
+"""Start and end processes in namespaces of their own: mounts, processes, network.
 
-The process that we start stays outside of the process namespace, and all within ends
-with it. It is in the two others itself, so its pid leads to all three.
+The process that we start is outside of the process namespace, and everything inside
+ends with it. It is in the other two itself, so its pid gives access to all three.
 """
 
 import asyncio
@@ -23,13 +23,13 @@ _UNSHARE: Final = (
     *("--kill-child", "--propagation", "private"),
 )
 _ENDS_WITHIN_S: Final = 30.0
-_LOOK_AGAIN_S: Final = 0.02
+_POLL_S: Final = 0.02
 
 
 async def start(folder: Path, plan: Path, *, apart: bool) -> Identity:
-    """Start the supervisor of a plan, in namespaces of its own or as one of ours.
+    """Start the supervisor of a plan, in namespaces of its own (`apart`) or in ours.
 
-    One that runs already is returned as it is.
+    If it is already running, return it.
     """
     supervisor = [sys.executable, "-m", "leyden.devcluster.supervisor", str(plan)]
     if apart:
@@ -37,24 +37,24 @@ async def start(folder: Path, plan: Path, *, apart: bool) -> Identity:
     found = await processes.spawn(
         supervisor, log=log_of(folder), claim=_claim(folder), cwd=Path("/")
     )
-    # For a moment it is in our namespaces still: a link moved there would be here.
+    # At first it is still in our namespaces: a link moved to it would end up here.
     while apart and processes.alive(found) and not _is_apart(found):  # noqa: ASYNC110
-        await asyncio.sleep(_LOOK_AGAIN_S)
+        await asyncio.sleep(_POLL_S)
     return found
 
 
 def running(folder: Path) -> Identity | None:
-    """Return the process of a folder, if it runs."""
+    """Return the process of a folder, if it is running."""
     return processes.holder(_claim(folder)) if folder.is_dir() else None
 
 
 def log_of(folder: Path) -> Path:
-    """Return the file with what a supervisor says."""
+    """Return the log file of a supervisor."""
     return folder / "supervisor.log"
 
 
 def last_words(folder: Path) -> str:
-    """Return the last line of a supervisor."""
+    """Return the last line of a supervisor's log."""
     with contextlib.suppress(FileNotFoundError):
         lines = log_of(folder).read_text(errors="replace").splitlines()
         return next((each for each in reversed(lines) if each.strip()), "")
@@ -62,10 +62,10 @@ def last_words(folder: Path) -> str:
 
 
 def enter(pid: int, *, mounts: bool = False, own: bool = False) -> list[str]:
-    """Return the beginning of a command that runs in the network of a machine.
+    """Return the prefix of a command that runs in the network namespace of a machine.
 
-    `mounts`: with its file system as well. `own`: as one of its processes, which ends
-    with the machine.
+    With `mounts`, it also has the machine's file system. With `own`, it is one of the
+    machine's processes, and ends with it.
     """
     words = [_program("nsenter"), f"--net=/proc/{pid}/ns/net"]
     if mounts:
@@ -76,13 +76,13 @@ def enter(pid: int, *, mounts: bool = False, own: bool = False) -> list[str]:
 
 
 async def end(folder: Path) -> bool:
-    """End the process of a folder and all within; tell whether there was one."""
+    """End a folder's process and everything inside; return whether there was one."""
     found = running(folder)
     if found is None:
         return False
     within = _namespace(found.pid, "pid_for_children")
     apart = _is_apart(found)
-    # Its programs end with it, by the kernel's hand and a moment later.
+    # The kernel ends its programs a moment later.
     kept = [] if apart else _children(found.pid)
     processes.signal(found, signal.SIGKILL)
     deadline = asyncio.get_running_loop().time() + _ENDS_WITHIN_S
@@ -93,14 +93,14 @@ async def end(folder: Path) -> bool:
     ):
         if asyncio.get_running_loop().time() > deadline:
             raise SetupError(
-                f"{folder.name}: its processes do not end; `dmesg` may say why"
+                f"{folder.name}: its processes do not end; see `dmesg` for the reason"
             )
-        await asyncio.sleep(_LOOK_AGAIN_S)
+        await asyncio.sleep(_POLL_S)
     return True
 
 
 def _is_apart(found: Identity) -> bool:
-    """Return whether a process is in its namespaces; that of processes comes last."""
+    """Return whether a process is in its namespaces; the process namespace is last."""
     within = _namespace(found.pid, "pid_for_children")
     return bool(within) and within != _namespace(os.getpid(), "pid_for_children")
 
@@ -142,10 +142,10 @@ def _claim(folder: Path) -> Path:
 def _program(name: str) -> str:
     found = shutil.which(name, path="/usr/sbin:/usr/bin:/sbin:/bin")
     if found is None:
-        raise SetupError(f"there is no {name} on this machine; it is in util-linux")
+        raise SetupError(f"{name} is not installed; it is in the package util-linux")
     return found
 
 
 def programs() -> Sequence[str]:
-    """Return the programs of the machine that this takes."""
+    """Return the programs of this host that are needed."""
     return ("unshare", "nsenter", "mount", "umount", "pivot_root")

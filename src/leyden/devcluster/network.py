@@ -1,7 +1,7 @@
 """The links of a cluster: this host and each machine to the control plane's bridge.
 
-Each is a pair of which one end, at least, is in a network namespace of the cluster: it
-is gone with that. All of this may be done again.
+Each link is a veth pair with at least one end in a network namespace of the cluster,
+and is removed with that namespace. All steps can be repeated.
 """
 
 import asyncio
@@ -20,12 +20,12 @@ from leyden.errors import SetupError
 
 _ROUTE: Final = ("ip", "route", "replace")
 _LINKS: Final = Path("/sys/class/net")
-# In the abstract namespace: it ends with who has it, and leaves no file.
+# In the abstract namespace: it is released when its process ends, and leaves no file.
 _CHOOSING: Final = "\0leyden-cluster-addresses"
 _CHOSEN_WITHIN_S: Final = 60.0
 _GONE_WITHIN_S: Final = 10.0
 _BRIDGE_WITHIN_S: Final = 30.0
-_LOOK_AGAIN_S: Final = 0.05
+_POLL_S: Final = 0.05
 
 
 def link_name(block: Block) -> str:
@@ -35,7 +35,7 @@ def link_name(block: Block) -> str:
 
 @contextlib.asynccontextmanager
 async def choosing() -> AsyncIterator[None]:
-    """Be the only one on this host who chooses addresses, until there is a route."""
+    """Hold a lock of this host while choosing addresses, until the route exists."""
     deadline = asyncio.get_running_loop().time() + _CHOSEN_WITHIN_S
     with socket.socket(socket.AF_UNIX) as held:
         while True:
@@ -47,10 +47,10 @@ async def choosing() -> AsyncIterator[None]:
                     raise
             if asyncio.get_running_loop().time() > deadline:
                 raise SetupError(
-                    "another cluster is being made on this host, and does not come to "
-                    "its end; end it, then run this again"
+                    "another cluster is being created on this host, and does not "
+                    "finish; stop it, and try again"
                 )
-            await asyncio.sleep(_LOOK_AGAIN_S)
+            await asyncio.sleep(_POLL_S)
         yield
 
 
@@ -59,7 +59,7 @@ async def link_host(
 ) -> None:
     """Connect this host to the cluster, with routes to its pods and services.
 
-    `own` is the hardware address of the link. Services are reached through the first
+    `own` is the link's hardware address. Services are reached through the first
     machine.
     """
     name = link_name(block)
@@ -95,7 +95,7 @@ async def link_machine(
 ) -> None:
     """Connect a machine, with routes to the pods of the others.
 
-    A link that went with an earlier control plane is replaced.
+    A link to an earlier control plane is replaced.
     """
     within = enter(control_plane)
     outside = f"machine-{number}"
@@ -103,7 +103,7 @@ async def link_machine(
         *(*enter(machine), "ip", "link", "show", "eth0"), environment=environment
     )
     if code != 0:
-        # The end of a link to a network that is not gone yet.
+        # The end of a link to an earlier network that still exists.
         await attempt(
             *(*within, "ip", "link", "delete", outside), environment=environment
         )
@@ -113,7 +113,7 @@ async def link_machine(
             environment=environment,
         )
     await _on_bridge(within, outside, environment)
-    # Pods call the API server, as they do anywhere.
+    # A route from pods to the API server.
     way = (str(block.pods_of(number)), "via", str(block.machine(number)))
     await call(*within, *_ROUTE, *way, environment=environment)
     address = f"{block.machine(number)}/{block.machines.prefixlen}"
@@ -125,8 +125,8 @@ async def link_machine(
             for n in range(1, MOST_MACHINES + 1)
             if n != number
         ),
-        # The last: a machine begins once it has this. What goes to a service needs a
-        # route before it is sent elsewhere.
+        # The default route comes last: the machine waits for it. Packets to a service
+        # need a route before kube-proxy redirects them.
         (*_ROUTE, "default", "via", str(block.control_plane)),
     ):
         await call(*enter(machine), *words, environment=environment)
@@ -135,8 +135,8 @@ async def link_machine(
 async def unlink_host(own: str, *, environment: Mapping[str, str]) -> None:
     """Remove this host's link with a hardware address, and wait until it is gone.
 
-    It would go with the control plane's network. That lasts as long as a connection in
-    it which nobody closes any more: minutes.
+    It would be removed with the control plane's network namespace, but abandoned
+    connections can keep that for minutes.
     """
     for name in _links(own):
         await attempt("ip", "link", "delete", name, environment=environment)
@@ -144,16 +144,15 @@ async def unlink_host(own: str, *, environment: Mapping[str, str]) -> None:
     while left := _links(own):
         if asyncio.get_running_loop().time() > deadline:
             raise SetupError(
-                f"the link {left[0]} does not go away; "
-                f"`ip link delete {left[0]}` removes it"
+                f"could not remove the link {left[0]}; try `ip link delete {left[0]}`"
             )
-        await asyncio.sleep(_LOOK_AGAIN_S)
+        await asyncio.sleep(_POLL_S)
 
 
 def _links(own: str) -> list[str]:
     found = []
     for each in _LINKS.iterdir():
-        with contextlib.suppress(OSError):  # one that goes at this moment
+        with contextlib.suppress(OSError):  # it may be removed at this moment
             if (each / "address").read_text().strip() == own:
                 found.append(each.name)
     return found
@@ -162,10 +161,10 @@ def _links(own: str) -> list[str]:
 async def _on_bridge(
     within: list[str], name: str, environment: Mapping[str, str]
 ) -> None:
-    """Connect a link to the bridge, once the control plane has made that."""
+    """Connect a link to the bridge, once the control plane has created the bridge."""
     words = [*within, "ip", "link", "set", name, "master", BRIDGE, "up"]
     deadline = asyncio.get_running_loop().time() + _BRIDGE_WITHIN_S
     while (await attempt(*words, environment=environment))[0] != 0:
         if asyncio.get_running_loop().time() > deadline:
-            await call(*words, environment=environment)  # for what it says
-        await asyncio.sleep(_LOOK_AGAIN_S)
+            await call(*words, environment=environment)  # to raise its error
+        await asyncio.sleep(_POLL_S)

@@ -1,8 +1,8 @@
-"""Debian packages, extracted into the cache: none is installed, no script of one runs.
+"""Extract Debian packages into the cache, without installing them or running scripts.
 
-apt looks at lists of its own, below the cache: those of the machine stay as they are,
-and root is not needed. Each package has one version (cluster.txt for a cluster), which
-may have been built again (`+b1`); apt checks its signatures.
+apt uses separate lists below the cache, so the machine's lists do not change, and root
+is not needed. The version of each package is pinned (in cluster.txt for a cluster), up
+to rebuilds (`+b1`). apt verifies the signatures.
 """
 
 import asyncio
@@ -26,19 +26,19 @@ _RECIPE: Final = "1"
 _REBUILT: Final = re.compile(r"\+b\d+$")
 _TOOLS: Final = ("apt-get", "apt-cache", "dpkg-deb")
 _NAME: Final = "Debian packages"
-# Debian's own scripts, which do not run, would make these links.
+# Debian's scripts, which are not run, would create these links.
 _IPTABLES: Final = ("iptables", "ip6tables")
 _NFT: Final = "xtables-nft-multi"
 
 
 class Packages(Struct, frozen=True):
-    """Where the packages lie."""
+    """The folder of extracted packages."""
 
     root: Path
 
     @property
     def path(self) -> str:
-        """The folders of their programs, as PATH has them."""
+        """The folders of their programs, in the format of PATH."""
         return os.pathsep.join(
             str(self.root / each) for each in ("usr/sbin", "usr/bin", "sbin", "bin")
         )
@@ -49,7 +49,7 @@ class Packages(Struct, frozen=True):
         return self.root / "usr/lib/cni"
 
     def environment(self) -> dict[str, str]:
-        """Return what a program needs to find these programs and their libraries."""
+        """Return the environment for finding these programs and their libraries."""
         libraries = sorted(self.root.glob("usr/lib/*-linux-gnu*"))
         libraries += sorted(self.root.glob("lib/*-linux-gnu*"))
         found = {
@@ -75,9 +75,9 @@ def choose(
     machine: str,
     listing: Path = CLUSTER,
 ) -> dict[str, str]:
-    """Return the version to download of each package, from what `apt-cache` lists.
+    """Return the version of each package to download, from the output of `apt-cache`.
 
-    A package that the archive has in other versions only, or not at all, is refused.
+    Raise SetupError for a package that the archive does not have in the pinned version.
     """
     listed: dict[str, list[str]] = {name: [] for name in wanted}
     for line in madison.splitlines():
@@ -92,18 +92,18 @@ def choose(
             chosen[name] = fitting[0]
         else:
             there = ", ".join(dict.fromkeys(listed[name])) or "none"
-            troubles.append(f"{name} {version} (there: {there})")
+            troubles.append(f"{name} {version} (available: {there})")
     if troubles:
         raise SetupError(
-            f"packages: the archive of {machine} has other versions than this release "
-            f"was made with: {'; '.join(troubles)}. Use a newer release of Leyden, or "
-            f"change {listing.name} and try"
+            f"packages: the archive of {machine} lacks the versions that this release "
+            f"needs: {'; '.join(troubles)}. Use a newer release of Leyden, or change "
+            f"{listing.name} and try"
         )
     return chosen
 
 
 def place(cache: Path, listing: Path = CLUSTER) -> Packages:
-    """Return where the packages are, or will be."""
+    """Return the packages at their place, extracted or not."""
     told = [_RECIPE, platform.machine(), listing.read_text()]
     digest = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
     return Packages(cache / "debian" / f"{listing.stem}-{digest}")
@@ -116,7 +116,7 @@ async def ensure(
     environment: Mapping[str, str],
     progress: Progress,
 ) -> Packages:
-    """Return the packages, downloaded and extracted if they were not there yet."""
+    """Return the packages; download and extract them if needed."""
     found = place(cache, listing)
     if found.root.exists():
         return found
@@ -140,7 +140,7 @@ async def _download(
     progress(Step(program=_NAME, state=State.FETCHING))
     began = asyncio.get_running_loop().time()
     partial = root.with_name(root.name + ".partial")
-    shutil.rmtree(partial, ignore_errors=True)  # of one that was killed
+    shutil.rmtree(partial, ignore_errors=True)  # left by a killed run
     for name in ("apt/lists/partial", "apt/archives/partial", "debs", "root"):
         (partial / name).mkdir(parents=True)
     environment = {**environment, "LC_ALL": "C"}
@@ -197,14 +197,14 @@ def _options(folder: Path) -> list[str]:
         "Dir::State::lists": folder / "lists",
         "Dir::Cache": folder,
         "Dir::Cache::archives": folder / "archives",
-        "APT::Sandbox::User": "root",  # whoever we are: others cannot write there
+        "APT::Sandbox::User": "root",  # run as ourselves: _apt can't write there
         "Acquire::Languages": "none",
     }
     return [word for name, value in given.items() for word in ("-o", f"{name}={value}")]
 
 
 def _machine() -> str:
-    """Return the name of this Debian; refuse anything else."""
+    """Return the name of this Debian; raise SetupError on other systems."""
     try:
         told = platform.freedesktop_os_release()
     except OSError:
@@ -213,8 +213,8 @@ def _machine() -> str:
     if (told.get("ID"), told.get("VERSION_ID")) != ("debian", "12"):
         raise SetupError(
             f"packages: this machine is {name}; containerd, runc, libc and others come "
-            "from Debian 12, so a cluster, or an image, can be made on Debian 12 only"
+            "from Debian 12, so a cluster or an image can only be created on Debian 12"
         )
     if missing := [each for each in _TOOLS if shutil.which(each) is None]:
-        raise SetupError(f"packages: there is no {', '.join(missing)} on this machine")
+        raise SetupError(f"packages: {', '.join(missing)} is not installed here")
     return name

@@ -1,4 +1,4 @@
-"""What a cluster is made of: packages, programs and images, in the cache."""
+"""The parts of a cluster in the cache: packages, programs and images."""
 
 import os
 import platform
@@ -16,7 +16,7 @@ from leyden.values import Struct
 
 
 class Parts(Struct, frozen=True, kw_only=True):
-    """All of it."""
+    """All parts of a cluster."""
 
     cache: Path
     packages: Packages
@@ -24,13 +24,13 @@ class Parts(Struct, frozen=True, kw_only=True):
     images: Sequence[Image] = ()
 
     def by_digest(self, name: str) -> str:
-        """Return an image's name that names its content, too."""
+        """Return an image's name, with its digest."""
         archives = (each.archive for each in self.images if each.name == name)
         return images.by_digest(next(archives))
 
 
 async def ensure(cache: Path, *, pods: bool, progress: Progress) -> Parts:
-    """Return the parts, downloaded and built where they were missing."""
+    """Return the parts; download and build missing ones."""
     packaged = await packages.ensure(cache, environment=os.environ, progress=progress)
     names = binaries.WITH_PODS if pods else binaries.API_ONLY
     wanted = [catalogue.find(name, sets=binaries.SETS) for name in names]

@@ -1,4 +1,4 @@
-"""Where everything of a cluster lies: one folder, and what is known of it."""
+"""The folder of a cluster, and its stored description."""
 
 import hashlib
 from pathlib import Path
@@ -23,12 +23,12 @@ class Ports(Struct, frozen=True, kw_only=True):
     etcd_peer: int
 
 
-# In a network namespace of its own nobody else has them.
+# The usual ports, which are free in a network namespace of its own.
 USUAL: Final = Ports(api=6443, etcd=2379, etcd_peer=2380)
 
 
 class Cluster(Struct, frozen=True, kw_only=True):
-    """What was decided when a cluster was made; kept as cluster.json."""
+    """The description of a cluster, decided at its creation; stored as cluster.json."""
 
     machines: int
     block: int | None = None  # None: without pods, on the loopback address
@@ -36,7 +36,7 @@ class Cluster(Struct, frozen=True, kw_only=True):
 
     @property
     def addresses(self) -> Block | None:
-        """Its addresses; None without pods."""
+        """The cluster's addresses; None without pods."""
         return None if self.block is None else Block(self.block)
 
 
@@ -47,29 +47,29 @@ class Places(Struct, frozen=True):
 
     @classmethod
     def of(cls, home: Path) -> Self:
-        """Return the place of the cluster of a home."""
+        """Return the folder of a home's cluster."""
         return cls(home.absolute() / "cluster")
 
     @property
     def name(self) -> str:
-        """A name that no other cluster on this host has: of its control groups."""
+        """A name for control groups, unique on this host."""
         digest = hashlib.sha256(bytes(self.folder))
         return f"leyden-cluster-{digest.hexdigest()[:12]}"
 
     @property
     def number(self) -> int:
-        """A number that differs from cluster to cluster, mostly."""
+        """A number that usually differs between clusters."""
         return hashlib.sha256(bytes(self.folder)).digest()[0] % _LONG_AGO
 
     @property
     def link_address(self) -> str:
-        """The hardware address of this host's link: it tells whose the link is."""
+        """The hardware address of this host's link, which identifies the cluster."""
         digest = hashlib.sha256(bytes(self.folder)).digest()
         return "02:" + digest[:5].hex(":")
 
     @property
     def control_plane(self) -> Path:
-        """What the control plane has."""
+        """The folder of the control plane."""
         return self.folder / "control-plane"
 
     def machine(self, number: int) -> Path:
@@ -78,21 +78,21 @@ class Places(Struct, frozen=True):
 
     @property
     def authority(self) -> Path:
-        """The certificates and keys of the cluster."""
+        """The folder of the cluster's certificates and keys."""
         return self.folder / "pki"
 
     @property
     def kubeconfig(self) -> Path:
-        """What kubectl of the administrator reads."""
+        """The administrator's kubeconfig, for kubectl."""
         return self.folder / "kubeconfig"
 
     @property
     def lock(self) -> Path:
-        """Held by whoever changes the cluster."""
+        """The lock file for changes of the cluster."""
         return self.folder / "lock"
 
     def read(self) -> Cluster | None:
-        """Return what was decided; None when there is no cluster yet."""
+        """Return the cluster's description; None if there is no cluster yet."""
         file = self.folder / _WRITTEN
         try:
             return msgspec.json.decode(file.read_bytes(), type=Cluster)
@@ -100,15 +100,15 @@ class Places(Struct, frozen=True):
             return None
         except msgspec.DecodeError as error:
             raise SetupError(
-                f"{file}: not what was written there ({error}); remove {self.folder} "
-                "once `leyden dev cluster down` has ended what runs"
+                f"{file}: the content is damaged ({error}); run `leyden dev cluster "
+                f"down`, then remove {self.folder}"
             ) from None
 
     def write(self, cluster: Cluster) -> None:
-        """Keep what was decided."""
+        """Store the cluster's description."""
         write_private(self.folder / _WRITTEN, msgspec.json.encode(cluster))
 
 
 def machine_name(number: int) -> str:
-    """Return the name of a machine; its node's in Kubernetes, too."""
+    """Return the name of a machine, which is also its node's name in Kubernetes."""
     return f"machine-{number}"

@@ -1,7 +1,7 @@
-"""Makes a folder and a volume for each claim that waits for one, and removes them.
+"""Create a folder and a volume for each claim that needs one, and remove them.
 
-It lists, then watches; whenever a watch ends it lists again, so nothing is missed for
-long. Each step may be done twice.
+The program lists, then watches; whenever a watch ends it lists again, so that nothing
+is missed for long. Each step can be repeated.
 
     python -m leyden.devcluster.provisioner API PKI FOLDER
 """
@@ -28,7 +28,7 @@ _FAULT: Final = "ERROR"
 
 
 async def run(server: str, own: Credentials, cluster: Path) -> None:
-    """Look after claims and volumes for ever."""
+    """Provide and remove volumes until cancelled."""
 
     async def provide(claim: Object) -> None:
         if (machine := storage.wanting(claim)) is not None:
@@ -36,7 +36,7 @@ async def run(server: str, own: Credentials, cluster: Path) -> None:
             place = storage.folder(cluster, machine, name)
             place.mkdir(mode=0o755, exist_ok=True)
             if await api.create(_VOLUMES, storage.volume(claim, machine)):
-                _say(f"made {name} on {machine}")
+                _say(f"created {name} on {machine}")
 
     async def remove(volume: Object) -> None:
         if (machine := storage.to_remove(volume)) is not None:
@@ -52,7 +52,7 @@ async def run(server: str, own: Credentials, cluster: Path) -> None:
 
 
 async def _each(api: Api, path: str, step: Callable[[Object], Awaitable[None]]) -> None:
-    """Do a step for each object that is there, and for each that changes."""
+    """Call `step` for each existing object, and for each change."""
     while True:
         try:
             found = await api.get(path)

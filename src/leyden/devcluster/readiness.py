@@ -1,4 +1,4 @@
-"""Waiting until a cluster can be used: the API answers, machines are ready."""
+"""Wait until a cluster can be used: the API responds, machines are ready."""
 
 import asyncio
 import datetime as dt
@@ -11,22 +11,22 @@ from leyden.devcluster import namespaces, storage
 from leyden.devcluster.api import Api, ApiAway, ApiRefused, Object
 from leyden.errors import SetupError
 
-_ANSWERS_WITHIN_S: Final = 180.0
+_RESPONDS_WITHIN_S: Final = 180.0
 _READY_WITHIN_S: Final = 180.0
-_LOOK_AGAIN_S: Final = 0.1
+_POLL_S: Final = 0.1
 _EVER: Final = dt.datetime.min.replace(tzinfo=dt.UTC)
 _LEASES: Final = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases"
 _ACCOUNT: Final = "/api/v1/namespaces/default/serviceaccounts/default"
 
 
 async def settle(api: Api, control_plane: Path) -> None:
-    """Wait for the API, and create what every cluster has."""
+    """Wait for the API, and create the objects that every cluster has."""
     await _until(
         api.ready,
         [control_plane],
-        "the API server does not answer; its log is "
+        "the API server does not respond; its log is "
         f"{control_plane / 'kube-apiserver.log'}",
-        within_s=_ANSWERS_WITHIN_S,
+        within_s=_RESPONDS_WITHIN_S,
     )
     for path, value in storage.objects():
         await api.create(path, value)
@@ -34,13 +34,13 @@ async def settle(api: Api, control_plane: Path) -> None:
     async def has_begun() -> bool:
         return await _found(api, _ACCOUNT) is not None
 
-    # Without that account the first pod that somebody creates is refused.
+    # Without the default service account, pods are rejected.
     await _until(
         has_begun,
         [control_plane],
-        "the controllers do not begin; their log is "
+        "the controllers do not start; their log is "
         f"{control_plane / 'kube-controller-manager.log'}",
-        within_s=_ANSWERS_WITHIN_S,
+        within_s=_RESPONDS_WITHIN_S,
     )
 
 
@@ -52,10 +52,10 @@ async def join(
     since: dt.datetime,
     heard_since: dt.datetime,
 ) -> None:
-    """Wait until a machine is ready for pods, and is heard.
+    """Wait until a machine is ready for pods, and sends heartbeats.
 
-    It has said that it is ready since it was started; and it was heard of since this
-    control plane was, for it says the former every five minutes only.
+    It must have reported that it is ready since it was started, and renewed its lease
+    since this control plane was started: it reports readiness only every five minutes.
     """
 
     async def is_ready() -> bool:
@@ -68,15 +68,15 @@ async def join(
     await _until(
         is_ready,
         [control_plane, machine],
-        f"{machine.name} runs but is not ready; its logs are in {machine / 'var/log'}",
+        f"{machine.name} is not ready; its logs are in {machine / 'var/log'}",
         within_s=_READY_WITHIN_S,
     )
 
 
 def ready(node: Object, *, since: dt.datetime = _EVER) -> bool:
-    """Return whether the kubelet of a node says that it is ready, and since a time.
+    """Return whether the kubelet of a node has reported that it is ready since a time.
 
-    What it said before it was stopped is believed for a while.
+    The API server keeps a stopped kubelet's last report for a while.
     """
     for each in node["status"].get("conditions", []):
         if each["type"] == "Ready" and each["status"] == "True":
@@ -86,7 +86,7 @@ def ready(node: Object, *, since: dt.datetime = _EVER) -> bool:
 
 
 def heard(lease: Object, *, since: dt.datetime) -> bool:
-    """Return whether the kubelet that has a lease has renewed it since a time."""
+    """Return whether a kubelet has renewed its lease since a time."""
     renewed = lease["spec"].get("renewTime")
     return renewed is not None and dt.datetime.fromisoformat(renewed) >= since
 
@@ -98,7 +98,7 @@ async def _until(
     *,
     within_s: float,
 ) -> None:
-    """Wait until something is so; refuse where who should do it has ended."""
+    """Wait until a check succeeds; raise SetupError if the process has ended."""
     deadline = time.monotonic() + within_s
     while not await done():
         for folder in running:
@@ -108,7 +108,7 @@ async def _until(
                 )
         if time.monotonic() > deadline:
             raise SetupError(trouble)
-        await asyncio.sleep(_LOOK_AGAIN_S)
+        await asyncio.sleep(_POLL_S)
 
 
 async def _found(api: Api, path: str) -> Object | None:

@@ -1,4 +1,4 @@
-"""What a machine needs to have for a cluster with pods, tried rather than looked up."""
+"""Check the requirements of a cluster with pods, by trying each."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ from leyden.devcluster.commands import attempt
 from leyden.errors import SetupError
 
 _MISSING: Final = "missing: "
-# In namespaces that end with it: each line tries one thing.
+# It runs in temporary namespaces; each line tries one requirement.
 _TRIED: Final = r"""
 try() { name=$1; shift; "$@" >/dev/null 2>&1 || echo "missing: $name"; }
 rules() { printf 'table ip leyden {\n%b\n}\n' "$1" | nft -f -; }
@@ -37,11 +37,11 @@ _OVERLAY: Final = (
 
 
 def check() -> None:
-    """Refuse a user or a machine that cannot have namespaces or groups."""
+    """Raise SetupError without root, or without namespaces or control groups."""
     if os.geteuid():
         raise SetupError(
-            "a cluster with pods needs root: namespaces, mounts and control groups; "
-            "run this as root, or with --api-only for one without pods"
+            "a cluster with pods needs root (for namespaces, mounts and control "
+            "groups); run this as root, or use --api-only for a cluster without pods"
         )
     found = "/usr/sbin:/usr/bin:/sbin:/bin"
     missing = [
@@ -55,13 +55,13 @@ def check() -> None:
 
 
 async def check_kernel(environment: Mapping[str, str]) -> None:
-    """Refuse a kernel that lacks a piece; the message has its name."""
+    """Raise SetupError, naming what is missing, for a kernel that lacks a feature."""
     alone = ("unshare", "--mount", "--pid", "--net", "--fork", "--propagation=private")
     code, _, said = await attempt(*alone, "true", environment=environment)
     if code != 0:
         _refuse([f"namespaces for mounts, processes and network ({said.strip()})"])
     for module in ("br_netfilter", "overlay"):
-        if shutil.which("modprobe"):  # it does not load by itself
+        if shutil.which("modprobe"):  # this module is not loaded automatically
             await attempt("modprobe", "--quiet", module, environment=environment)
     code, printed, said = await attempt(
         *(*alone, "/bin/sh", "-c", _TRIED), environment=environment
@@ -74,9 +74,9 @@ async def check_kernel(environment: Mapping[str, str]) -> None:
 
 
 async def snapshotter(folder: Path, environment: Mapping[str, str]) -> str:
-    """Return how containerd keeps images in a folder: layered, or copied.
+    """Return the containerd snapshotter for a folder: overlay, or native (copies).
 
-    A folder that is in an overlay itself, as in many containers, cannot be layered.
+    A folder that is in an overlay itself, as in many containers, can't have overlays.
     """
     trial = folder / "overlay"
     try:
@@ -93,6 +93,6 @@ async def snapshotter(folder: Path, environment: Mapping[str, str]) -> str:
 def _refuse(missing: list[str]) -> None:
     if missing:
         raise SetupError(
-            f"this machine cannot run a cluster with pods; it lacks: "
-            f"{'; '.join(missing)}. --api-only makes one without pods"
+            f"this machine can't run a cluster with pods; it lacks: "
+            f"{'; '.join(missing)}. Use --api-only for a cluster without pods"
         )

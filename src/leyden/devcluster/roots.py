@@ -1,8 +1,8 @@
-"""The file system of a machine: what it needs of the host read-only, the rest its own.
+"""The file system of a machine: read-only parts of the host, and folders of its own.
 
-A kubelet writes to /var/log, /var/lib, /etc and /usr wherever it was told to write. So
-a machine has a root of its own, in memory, in which nothing of the host can be written
-but the folders that are given to it.
+A kubelet writes to /var/log, /var/lib, /etc and /usr, whatever its configuration. So a
+machine has a root of its own in memory, in which it can write only to the folders of
+the host that are assigned to it.
 """
 
 import os
@@ -44,9 +44,9 @@ rmdir /old
 
 
 def steps(root: Path, *, writable: Mapping[Path, str], cache: Path) -> Iterator[Step]:
-    """Return the steps into a root of its own, mounted at an empty folder.
+    """Return the steps that create a root and change to it; `root` is an empty folder.
 
-    `writable` are folders of the host by their places in it.
+    `writable` maps folders of the host to their paths in the new root.
     """
     yield shell(_BASE, root)
     for name in _SYSTEM:
@@ -59,7 +59,7 @@ def steps(root: Path, *, writable: Mapping[Path, str], cache: Path) -> Iterator[
         path = Path("/etc", name)
         if path.exists():
             yield shell(_READ_ONLY, path, f"{root}{path}")
-    # Often a link to somewhere in /run, which is not there.
+    # On the host this is often a link into /run, which does not exist here.
     yield shell('cat /etc/resolv.conf > "$1" || : > "$1"', root / "etc/resolv.conf")
     for path in (cache, *ours()):
         yield shell(_READ_ONLY, path, f"{root}{path}")
@@ -69,7 +69,7 @@ def steps(root: Path, *, writable: Mapping[Path, str], cache: Path) -> Iterator[
 
 
 def ours() -> Sequence[Path]:
-    """Return the folders that Python and Leyden are in, but for those of the system."""
+    """Return the folders of Python and Leyden, without system folders."""
     code = Path(leyden.__file__).parents[1]
     found = {code}
     for prefix in (sys.prefix, sys.base_prefix):

@@ -1,4 +1,4 @@
-"""What runs of a cluster: machines, pods, versions, and where its kubeconfig lies."""
+"""The status of a cluster: machines, pods, versions, and the path of its kubeconfig."""
 
 from typing import Any, Final
 
@@ -11,7 +11,7 @@ _TOLD: Final = ("containerd", "runc", "etcd-server")
 
 
 async def status(places: Places) -> dict[str, Any]:
-    """Return it all; `api` is "ready" when the cluster is up."""
+    """Return the status; `api` is "ready" if the cluster is up."""
     cluster = places.read()
     running = namespaces.running(places.control_plane)
     if cluster is None or running is None:

@@ -1,7 +1,7 @@
-"""Volumes: scheduled jobs about a claim, or about a volume, and the objects for it.
+"""Volumes: what the provisioner must do for a claim or a volume, and its objects.
 
 A volume is a folder on the machine that the scheduler chose for the first pod of its
-claim. Only folders that a provisioner made are ever removed by it.
+claim. The provisioner removes only folders that it has created.
 """
 
 import re
@@ -26,12 +26,12 @@ Object = dict[str, Any]
 
 
 def volume_name(claim: Object) -> str:
-    """Return the name of a claim's volume: another claim of its name has another."""
+    """Return the name of a claim's volume; a later claim of that name has another."""
     return f"pvc-{claim['metadata']['uid']}"
 
 
 def wanting(claim: Object) -> str | None:
-    """Return the machine on which a claim waits for a volume of ours; None else."""
+    """Return the machine on which a claim needs a volume of ours; None otherwise."""
     annotations = claim["metadata"].get("annotations", {})
     spec = claim["spec"]
     if spec.get("volumeName") or claim["metadata"].get("deletionTimestamp"):
@@ -42,7 +42,7 @@ def wanting(claim: Object) -> str | None:
 
 
 def volume(claim: Object, machine: str) -> Object:
-    """Return the volume that a claim is bound to."""
+    """Return the volume object for a claim."""
     metadata, spec = claim["metadata"], claim["spec"]
     named = spec["storageClassName"]
     name = volume_name(claim)
@@ -84,9 +84,9 @@ def volume(claim: Object, machine: str) -> Object:
 
 
 def to_remove(found: Object) -> str | None:
-    """Return the machine from which a volume is to be removed; None if it stays.
+    """Return the machine from which to remove a volume; None if it stays.
 
-    It has to be ours, let go of by its claim, and of the policy `Delete`.
+    It must be ours, released by its claim, and have the reclaim policy `Delete`.
     """
     spec = found["spec"]
     if found["metadata"].get("annotations", {}).get(_MADE_BY) != NAME:
@@ -100,12 +100,12 @@ def to_remove(found: Object) -> str | None:
 
 
 def folder(cluster: Path, machine: str, name: str) -> Path:
-    """Return where a volume lies on this host."""
+    """Return the folder of a volume on this host."""
     return cluster / machine / VOLUMES.relative_to("/") / name
 
 
 def objects() -> Iterator[tuple[str, Object]]:
-    """Return what a cluster needs for all this, each with the path it is created at."""
+    """Yield the objects that the provisioner needs, each with its API path."""
     for name in (DEFAULT_CLASS, RETAINED_CLASS):
         by_default = {_IS_DEFAULT: "true"} if name == DEFAULT_CLASS else {}
         yield (

@@ -1,8 +1,8 @@
-"""The first process of a machine: does the steps of a plan, and keeps its programs.
+"""The first process of a machine: runs the steps of a plan, and keeps programs running.
 
-In a process namespace of its own it is the first one: everything ends with it. Where it
-is not, its programs ask the kernel to end with it. It has the standard library alone,
-so that it is there at once and stays small.
+In a process namespace of its own it is process 1, so everything ends with it. Otherwise
+its programs ask the kernel to be killed when it ends. It uses only the standard
+library, so that it starts fast and stays small.
 
     python -m leyden.devcluster.supervisor PLAN
 """
@@ -18,17 +18,17 @@ from pathlib import Path
 from typing import Any, Final
 
 _DEATH_SIGNAL: Final = 1  # of prctl
-_STEP_S: Final = 120.0  # what takes longer hangs
+_STEP_S: Final = 120.0  # a step that takes longer has failed
 _AGAIN_S: Final = 0.05
 _FIRST_WAIT_S: Final = 1.0
 _LAST_WAIT_S: Final = 10.0
-_LONG_ENOUGH_S: Final = 30.0  # a run that lasted so long was a good one
+_LONG_ENOUGH_S: Final = 30.0  # after a run this long, the wait starts over
 _MOST_LOG: Final = 32 << 20
 _TURN_S: Final = 5.0
 
 
 class _Kept:
-    """A program, running or to be started again."""
+    """A program that is running, or waits to be restarted."""
 
     def __init__(self, name: str, argv: list[str], supervisor: "_Supervisor") -> None:
         self.name = name
@@ -40,7 +40,7 @@ class _Kept:
         self.due = 0.0
 
     def start(self) -> None:
-        """Start it."""
+        """Start the program."""
         self._began = time.monotonic()
         with self.log.open("ab") as file:
             child = subprocess.Popen(
@@ -51,26 +51,26 @@ class _Kept:
                 env=self._supervisor.environment,
                 preexec_fn=_end_with_parent,  # noqa: PLW1509  one thread, no locks
             )
-        child.returncode = 0  # reaped with all others, not by Popen
+        child.returncode = 0  # it is reaped with all others, not by Popen
         self.pid = child.pid
 
     def ended(self, status: int) -> None:
-        """Note that it ended: it is due again a little later, each time."""
+        """Schedule a restart after the program ended, with growing delay."""
         if time.monotonic() - self._began > _LONG_ENOUGH_S:
             self._wait_s = _FIRST_WAIT_S
-        _say(f"{self.name} ended ({status}); again in {self._wait_s:.0f} s")
+        _say(f"{self.name} ended ({status}); restart in {self._wait_s:.0f} s")
         self.pid = 0
         self.due = time.monotonic() + self._wait_s
         self._wait_s = min(2 * self._wait_s, _LAST_WAIT_S)
 
     @property
     def log(self) -> Path:
-        """What it prints."""
+        """The file of the program's output."""
         return self._supervisor.logs / f"{self.name}.log"
 
 
 class _Supervisor:
-    """Does a plan, and goes on for ever."""
+    """Runs a plan, and keeps its programs running."""
 
     def __init__(self, plan: dict[str, Any]) -> None:
         self._todo = plan["todo"]
@@ -79,7 +79,7 @@ class _Supervisor:
         self._kept: list[_Kept] = []
 
     def run(self) -> None:
-        """Do everything, then keep the programs running."""
+        """Run all steps, then keep the programs running."""
         signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
         for each in self._todo:
             if each["kind"] == "step":
@@ -88,7 +88,7 @@ class _Supervisor:
                 kept = _Kept(each["name"], each["argv"], self)
                 self._kept.append(kept)
                 kept.start()
-        _say("everything is started")
+        _say("all programs are started")
         while True:
             signal.sigtimedwait({signal.SIGCHLD}, self._turn_s())
             self._tend()
@@ -109,13 +109,13 @@ class _Supervisor:
                 return
             if time.monotonic() >= deadline:
                 said = (done.stderr or done.stdout).decode(errors="replace").strip()
-                _say(f"cannot do: {' '.join(argv)}: {said}")
+                _say(f"failed: {' '.join(argv)}: {said}")
                 sys.exit(1)
             self._tend()
             time.sleep(_AGAIN_S)
 
     def _tend(self) -> None:
-        """Reap what ended, and start what is due."""
+        """Reap ended processes, and start programs that are due."""
         for pid, status in _reaped():
             for kept in self._kept:
                 if kept.pid == pid:
@@ -148,7 +148,7 @@ _libc = ctypes.CDLL(None)
 
 
 def _end_with_parent() -> None:
-    """Become a child that ends with us; between fork and exec."""
+    """Ask the kernel, between fork and exec, to kill this child when we end."""
     signal.pthread_sigmask(signal.SIG_SETMASK, set())
     _libc.prctl(_DEATH_SIGNAL, signal.SIGKILL)
 
@@ -158,5 +158,5 @@ def _say(line: str) -> None:
 
 
 if __name__ == "__main__":
-    os.umask(0o022)  # containers' users look into what is made here
+    os.umask(0o022)  # users of containers read files that are created here
     _Supervisor(json.loads(Path(sys.argv[1]).read_text())).run()

@@ -88,8 +88,8 @@ def read(home: Path) -> dict[str, Any]:
 def write(home: Path, fields: Mapping[str, Any]) -> None:
     """Add the fields to dev.json, for the owner's eyes only, whole or not at all.
 
-    Whoever else adds some at the same time waits: what they have read is not written
-    back over what was added meanwhile.
+    Other processes that add fields at the same time wait, so that they do not
+    overwrite fields that were added meanwhile.
     """
     with processes.locked(home / _LOCK):
         write_private(home / FILE, json.dumps({**read(home), **fields}, indent=2))

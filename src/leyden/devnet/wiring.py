@@ -70,7 +70,7 @@ def with_chain(given: Settings, chain: access.Access) -> Settings:
         or ", ".join(lnd.peer for lnd in chain.lnds.values()),
         # Nobody else is on this chain: peers of nodes are on this machine too.
         peer_ports=given.peer_ports or access.PEER_PORTS,
-        # Whoever tries webhooks here has the receiver on this machine.
+        # Webhooks are tried with a receiver on this machine.
         webhooks_over_http=True,
         webhook_networks=given.webhook_networks or "127.0.0.0/8, ::1/128",
     )

@@ -20,11 +20,11 @@ _UNSHOWABLE = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 class Role(StrEnum):
     """A person's role in an organization, from most to least permissions."""
 
-    OWNER = auto()  # everything, and who the owners are
-    ADMIN = auto()  # everything but the owners
+    OWNER = auto()  # everything, including the choice of owners
+    ADMIN = auto()  # everything except the choice of owners
     DEVELOPER = auto()  # nodes and keys
     BILLING = auto()  # orders and money
-    VIEWER = auto()  # looks
+    VIEWER = auto()  # read-only
 
 
 class Scope(StrEnum):
@@ -51,7 +51,7 @@ class Person(Struct, frozen=True, kw_only=True):
 
 
 class Membership(Struct, frozen=True, kw_only=True):
-    """A person's membership of an organization."""
+    """A person's membership in an organization."""
 
     organization_id: str
     user_id: str
@@ -83,7 +83,7 @@ class Principal(Struct, frozen=True):
     organization_id: str
     key_id: str
     scopes: frozenset[Scope]
-    until: datetime | None  # the key's end; None is never
+    until: datetime | None  # when the key expires; None is never
 
     def has_ended(self, now: datetime) -> bool:
         """Return whether the key has expired."""
@@ -101,7 +101,7 @@ def new_id() -> str:
 
 
 def check_name(name: str, *, what: str) -> str:
-    """Return the name trimmed and composed (NFC), or raise what is wrong."""
+    """Return the name trimmed and in NFC; raise Malformed if it is not valid."""
     found = compose(name, most=_LONGEST_NAME)
     if not found:
         raise Malformed(f"{what}: must have 1 to {_LONGEST_NAME} characters")

@@ -1,9 +1,9 @@
-"""Checks of which addresses are public, and may be called for tenants.
+"""Check which addresses are public, and may be called on behalf of tenants.
 
-Anything that tenants can make this machine call (a webhook, or their own
-lnd's peers) must not become a way to what only this machine can reach:
-loopback, private ranges, the cloud's metadata service. Also the form in
-which callers' addresses are counted.
+Tenants can make this machine connect to addresses (webhooks, or their own
+lnd's peers). They must not reach what only this machine can reach: loopback,
+private ranges, the cloud's metadata service. Also returns the form of
+callers' addresses that rate limits count.
 """
 
 import ipaddress
@@ -14,7 +14,7 @@ from leyden.values import Struct
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
-# The special-purpose registries of IANA, and what is no single host. Python's
+# IANA's special-purpose registries, and addresses of more than one host. Python's
 # `is_global` is no substitute: it lets 192.0.0.192, fec0::1 and 2002:7f00:1:: through.
 SPECIAL_V4 = tuple(
     ipaddress.IPv4Network(network)
@@ -39,7 +39,7 @@ SPECIAL_V4 = tuple(
         "240.0.0.0/4",  # reserved, broadcast
     )
 )
-# For IPv6 it is shorter to say what is public, and which parts of that are not.
+# For IPv6 it is shorter to list what is public, and which parts of that are not.
 PUBLIC_V6 = ipaddress.IPv6Network("2000::/3")
 SPECIAL_V6 = tuple(
     ipaddress.IPv6Network(network)
@@ -52,7 +52,7 @@ SPECIAL_V6 = tuple(
         "3fff::/20",  # documentation
     )
 )
-# NAT64 is how a machine without IPv4 reaches it; what counts is the address inside.
+# A machine without IPv4 reaches IPv4 by NAT64; the embedded address is what counts.
 NAT64 = ipaddress.IPv6Network("64:ff9b::/96")
 _V4_BITS = 0xFFFFFFFF
 _LOCALHOST = "localhost"
@@ -79,7 +79,7 @@ def is_public(address: Address) -> bool:
 
 
 def _behind_nat64(address: Address) -> Address:
-    """Return the IPv4 address that one of NAT64 leads to, else the address as is."""
+    """Return the IPv4 address embedded in a NAT64 one, else the address as is."""
     if address in NAT64:
         return ipaddress.IPv4Address(int(address) & _V4_BITS)
     return address

@@ -1,10 +1,10 @@
-"""What an operator has to look after, by kind."""
+"""The kinds of alarms."""
 
 from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What an alarm is about."""
+    """The kind of an alarm."""
 
     BACKUP_STALE = "backup.stale"
     CERTIFICATE_EXPIRING = "certificate.expiring"

@@ -3,19 +3,19 @@
 from leyden.domain.units import Sats
 from leyden.values import Struct
 
-# poold buys from an account in these states; one that waits for the blocks after a
-# batch goes on buying.
+# poold buys from an account in these states, also while it waits for confirmations
+# after a batch.
 _BUYS = frozenset({"open", "pending_batch"})
 
 
 class AuctionAccount(Struct, frozen=True, kw_only=True):
     """Our coins that can only be moved jointly with the auctioneer."""
 
-    trader_key: str  # hex: its identity everywhere
+    trader_key: str  # hex: the account's id
     state: str
     sats: Sats
-    available: Sats  # less what bids in the auction may take
-    expires: int  # the height at which it ends
+    available: Sats  # without what bids in the auction may take
+    expires: int  # the block height at which it expires
     taproot: bool  # its inputs are lighter, and cheaper
 
     @property

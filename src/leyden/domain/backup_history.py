@@ -1,9 +1,9 @@
-"""Which replaced backups to delete when the history is full.
+"""Decide which replaced backups to delete when the history is full.
 
-A thief of a node's API key can replace a backup with garbage, again and again. If the
-oldest were deleted first, twenty times would be enough to delete the original. So the
-first backup is never deleted, nor one that was in use for a day; of the others, those
-that were in use for the shortest time are deleted first.
+Someone who stole a node's API key can replace a backup with garbage again and again. If
+the oldest versions were deleted first, twenty replacements would delete the original.
+So the first backup is never deleted, nor one that was in use for a day. Of the others,
+those that were in use for the shortest time are deleted first.
 """
 
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from typing import Final
 from leyden.values import Struct
 
 LONG_USE: Final = timedelta(days=1)
-MOST_BRIEF: Final = 20  # an attacker who replaces again and again fills no disk
+MOST_BRIEF: Final = 20  # so that an attacker can't fill the disk
 
 
 class Version(Struct, frozen=True):

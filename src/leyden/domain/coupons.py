@@ -14,7 +14,7 @@ class Coupon(Struct, frozen=True, kw_only=True):
 
     id: str
     sats: Sats
-    organization_id: str | None  # None: for the first one who comes
+    organization_id: str | None  # None: for the first who claims it
     created: datetime
     expires: datetime | None = None
     note: str = ""

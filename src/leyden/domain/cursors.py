@@ -1,8 +1,8 @@
-"""Cursors: where a reader of an organization's event log is.
+"""Cursors: a reader's position in an organization's event log.
 
-A cursor is the id of the last event that was read, so a reader continues after the last
-one it knows. It has the event's number, a mark of its organization, and random digits.
-After a restore from a backup numbers are used again, but the random digits differ.
+A cursor is the id of the last event that was read; the reader continues after it. It
+consists of the event's number, a mark of the organization, and random digits. After a
+restore from a backup, numbers are used again, but the random digits differ.
 """
 
 import re
@@ -14,7 +14,7 @@ from typing import Final
 from leyden.errors import Malformed
 from leyden.values import Struct
 
-LATEST: Final = "latest"  # the end of the log, whatever it is
+LATEST: Final = "latest"  # the current end of the log
 
 _FORM: Final = re.compile(r"evt_([0-9a-f]{12})([0-9a-f]{4})([0-9a-f]{16})")
 _TAG_BYTES: Final = 8
@@ -22,7 +22,7 @@ _NO_TAG: Final = "0" * 2 * _TAG_BYTES
 
 
 class Cursor(Struct, frozen=True):
-    """A place in a log: after the event of this number."""
+    """A position in a log: after the event with this number."""
 
     number: int
     tag: str
@@ -44,7 +44,7 @@ def new_tags(count: int) -> Iterator[str]:
 
 
 def write(organization_id: str, number: int, tag: str) -> str:
-    """Return the id of an event, which is the cursor after it too."""
+    """Return the id of an event, which is also the cursor after it."""
     return f"evt_{number:012x}{_mark(organization_id)}{tag}"
 
 

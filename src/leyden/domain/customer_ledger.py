@@ -1,12 +1,12 @@
-"""The ledger as a customer sees it: their side of it, and no account of the operator.
+"""The ledger as a customer sees it: their own accounts, without the operator's.
 
     credit       what you may spend
     held         reserved for an order
     owed         what your corporate account owes
-    receivable   what the chain took back after you had spent it
+    receivable   payments that the chain reversed after you had spent them
     outside      where your money comes from, and where it goes
 
-What a filled order cost is one entry, however it is divided between the auction
+The cost of a filled order is one entry, however it is divided between the auction
 and the operator. Entries between accounts of the operator are left out.
 """
 
@@ -27,15 +27,15 @@ class Kind(StrEnum):
 
     COUPON = auto()
     CORRECTION = auto()
-    PAYMENT = auto()  # received, or held until there is a ticket
+    PAYMENT = auto()  # received, or held until the ticket exists
     HANDED_BACK = auto()
     SURPLUS = auto()
     LATE = auto()
     CREDIT_USED = auto()
     CHARGED = auto()
     FILLED = auto()  # the price of a channel
-    UNUSED_FEE = auto()  # what the auction left of it
-    UNDONE = auto()  # the price, because the channel can never come
+    UNUSED_FEE = auto()  # the part of it that the auction did not take
+    UNDONE = auto()  # the price, returned because the channel can never open
     RELEASED = auto()
     REVERSED = auto()
     REFUND = auto()

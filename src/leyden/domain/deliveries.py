@@ -1,4 +1,4 @@
-"""Delivery of events: retries, the meaning of answers, and the next event.
+"""Delivery of events: retries, the meaning of responses, and the next event.
 
 pending ──2xx──> delivered
    │ ├── anything else: retried with growing delay; in the end ──> failed
@@ -6,8 +6,8 @@ pending ──2xx──> delivered
    └── a newer status of the node ──> superseded
 
 Events of one node are delivered in the order in which they happened. The
-one exception: an event that the receiver itself refused (4xx) may be
-overtaken, since the receiver may accept the next one.
+one exception: an event that the receiver rejected (4xx) may be overtaken,
+since the receiver may accept the next one.
 """
 
 import email.utils
@@ -17,43 +17,43 @@ from enum import StrEnum, auto
 
 from leyden.values import Struct
 
-# After each failure the next wait; the tenth failure is the last.
+# The wait after each failure; the tenth failure is final.
 RETRIES = tuple(
     timedelta(seconds=seconds)
     for seconds in (5, 30, 120, 600, 3600, 10_800, 21_600, 43_200, 86_400)
 )
-# So far, as a part of the wait, a retry moves to either side: a thousand receivers
-# that went away together are not called back together.
+# A retry moves randomly by up to this fraction of the wait, so that a thousand
+# receivers that failed at the same time are not called again at the same time.
 JITTER = 0.1
 
-# A receiver that has taken nothing for so long is paused.
+# A receiver that has accepted nothing for this long is paused.
 PATIENCE = timedelta(days=5)
 
 _LONGEST_RETRY_AFTER = timedelta(days=1)
 _GONE = 410
-_MAY_ASK_FOR_TIME = (429, 503)
-# What says "not now" or "not you", rather than "not this".
-_ABOUT_THE_MOMENT = (401, 403, 404, 407, 408, 421, 425, 429)
+_RETRY_AFTER_STATUSES = (429, 503)
+# These reject the moment or the caller, rather than the event.
+_NOT_ABOUT_THE_EVENT = (401, 403, 404, 407, 408, 421, 425, 429)
 
 
 class State(StrEnum):
     """The delivery state of an event."""
 
-    PENDING = auto()  # will be tried, or tried again
-    DELIVERED = auto()  # the receiver answered 2xx
-    SUPERSEDED = auto()  # a newer status made it stale before it got there
-    FAILED = auto()  # tried as often as we try
+    PENDING = auto()  # will be sent, or retried
+    DELIVERED = auto()  # the receiver responded with 2xx
+    SUPERSEDED = auto()  # a newer status replaced it before it was delivered
+    FAILED = auto()  # all attempts failed
 
 
 class Pause(StrEnum):
     """The reason why nothing is sent to a receiver."""
 
-    FAILING = auto()  # it took nothing for days
-    GONE = auto()  # it said 410
+    FAILING = auto()  # it accepted nothing for days
+    GONE = auto()  # it responded with 410
 
 
 class Answer(Struct, frozen=True, kw_only=True):
-    """The result of one attempt: a status, or the reason for having none."""
+    """The result of one attempt: a status, or the reason why there is none."""
 
     status: int | None = None
     excerpt: str = ""  # the first 2 KiB of the body, made readable
@@ -68,11 +68,11 @@ class Answer(Struct, frozen=True, kw_only=True):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether a working receiver refused this one event."""
+        """Whether a working receiver rejected this one event."""
         return (
             self.status is not None
             and 400 <= self.status < 500  # noqa: PLR2004  a 4xx
-            and self.status not in _ABOUT_THE_MOMENT
+            and self.status not in _NOT_ABOUT_THE_EVENT
         )
 
 
@@ -80,7 +80,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """The consequences of an attempt for an event and its receiver."""
 
     state: State
-    due: datetime  # the next attempt, for what stays pending
+    due: datetime  # of the next attempt, if it stays pending
     overtakable: bool = False
     pause: Pause | None = None
 
@@ -116,10 +116,10 @@ def judge(
     retries: tuple[timedelta, ...] = RETRIES,
     patience: timedelta = PATIENCE,
 ) -> Verdict:
-    """Return the verdict for the answer to attempt number 1, 2, ...
+    """Return the verdict for the result of attempt number 1, 2, ...
 
     `luck`, from 0 to 1, places the retry within its jitter. `failing_since` is
-    when this receiver first failed since it last accepted an event.
+    when this receiver first failed after it last accepted an event.
     """
     if answer.is_success:
         return Verdict(state=State.DELIVERED, due=now)
@@ -130,7 +130,7 @@ def judge(
     if attempt > len(retries):
         return Verdict(state=State.FAILED, due=now, pause=pause)
     wait = retries[attempt - 1] * (1 + JITTER * (2 * luck - 1))
-    if answer.status in _MAY_ASK_FOR_TIME:
+    if answer.status in _RETRY_AFTER_STATUSES:
         wait = max(wait, _parse_retry_after(answer.retry_after, now))
     return Verdict(
         state=State.PENDING,

@@ -1,7 +1,7 @@
-"""The node that a direct channel goes to.
+"""The node that gets a direct channel.
 
-A key that is on no curve, or an address that nobody may be made to call, is refused
-before anything is priced.
+A public key that is not a point of secp256k1, or an address that we may not connect to,
+is rejected before the channel is priced.
 """
 
 import re
@@ -11,7 +11,7 @@ from leyden.domain import hosts
 from leyden.errors import Malformed
 from leyden.values import Struct
 
-PEER_PORT: Final = 9_735  # where lnd looks for peers
+PEER_PORT: Final = 9_735  # lnd's default
 _KEY = re.compile(r"0[23][0-9a-f]{64}")
 _FIELD_PRIME: Final = 2**256 - 2**32 - 977  # of secp256k1: y² = x³ + 7
 _LONGEST: Final = 400
@@ -22,14 +22,14 @@ class Destination(Struct, frozen=True, kw_only=True):
     """The node that gets the channel, and how it is reached."""
 
     pubkey: str  # hex, in lower case
-    host: str = ""  # HOST:PORT to dial; "": the node has to connect to the seller
-    node_id: str = ""  # where it is a hosted one of the buyer's
-    announce: bool = False  # to everybody, or private to both
+    host: str = ""  # HOST:PORT to dial; "": the node must connect to the seller
+    node_id: str = ""  # if it is a hosted node of the buyer
+    announce: bool = False  # a public channel, else a private one
     zero_conf: bool = False  # usable before its transaction is confirmed
 
 
 def parse(text: str, *, field: str) -> tuple[str, str]:
-    """Return public key and HOST:PORT of KEY or KEY@HOST:PORT; "" is no host."""
+    """Split KEY or KEY@HOST:PORT into public key and HOST:PORT; "" is no host."""
     if len(text) > _LONGEST:
         raise Malformed(f"{field}: must be a public key, or public key@host:port")
     key, at, host = text.strip().partition("@")
@@ -51,7 +51,7 @@ def parse(text: str, *, field: str) -> tuple[str, str]:
 
 
 def is_key(text: str) -> bool:
-    """Return whether this is a public key that a node may have."""
+    """Return whether this is a valid public key of a node."""
     if not _KEY.fullmatch(text):
         return False
     x = int.from_bytes(bytes.fromhex(text[2:]))

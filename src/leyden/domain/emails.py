@@ -1,6 +1,6 @@
-"""Emails: valid addresses, and messages composed safely.
+"""Validate email addresses, and compose messages safely.
 
-They contain names and addresses that people chose, which must not be able to add
+Messages contain names and addresses that people chose, which must not be able to add
 another header or another recipient.
 """
 
@@ -15,8 +15,8 @@ from typing import Final
 
 from leyden.values import Struct
 
-NAME: Final = "Leyden"  # whose emails they are
-# As browsers check an address: it cannot hold what means something to SMTP.
+NAME: Final = "Leyden"  # of the sender
+# The syntax that browsers check: no character with a meaning in SMTP.
 _ADDRESS: Final = re.compile(
     r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}"
     r"@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
@@ -24,8 +24,8 @@ _ADDRESS: Final = re.compile(
 )
 
 
-# A link stays in one piece: folded, it would be encoded, and no program finds it then.
-# Every server takes 7 bits.
+# Long lines are not folded: a folded link would be encoded, and programs would not
+# recognize it. Every server accepts 7 bits.
 _POLICY: Final = email.policy.SMTP.clone(max_line_length=998, cte_type="7bit")
 
 
@@ -48,12 +48,12 @@ class Email(Struct, frozen=True, kw_only=True):
 
 
 def is_address(text: str) -> bool:
-    """Return whether emails can be sent to this address."""
+    """Return whether this is a valid email address."""
     return _ADDRESS.fullmatch(text) is not None
 
 
 def compose(message: Email, *, sender: str, now: datetime) -> EmailMessage:
-    """Return the message as bytes for a mail server."""
+    """Return the message for a mail server."""
     made = EmailMessage(policy=_POLICY)
     made["From"] = Address(NAME, addr_spec=sender)
     made["To"] = Address(addr_spec=message.to)

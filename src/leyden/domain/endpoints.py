@@ -1,7 +1,7 @@
 """Parsing of webhook URLs into endpoints.
 
-`webhook_urls.py` decides which text may be a URL at all; which addresses
-may be called is decided at the call, by `webhooks/egress.py`.
+`webhook_urls.py` decides which text is a valid URL; `webhooks/egress.py`
+decides at each call which addresses may be called.
 """
 
 import ipaddress
@@ -21,7 +21,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     host: str  # a name in lower case, or an address without brackets
     port: int
     target: str  # path and query
-    is_name: bool  # the host must be looked up
+    is_name: bool  # the host must be resolved
 
     @property
     def host_header(self) -> str:
@@ -32,7 +32,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
 
 @lru_cache(4_096)
 def parse(url: str, allowed: webhook_urls.Allowed) -> Endpoint:
-    """Parse the URL, or raise what is wrong with it."""
+    """Parse the URL; raise Malformed if it is not valid."""
     parts = urlsplit(webhook_urls.check(url, allowed))
     tls = parts.scheme == "https"
     host = (parts.hostname or "").removesuffix(".")

@@ -1,8 +1,8 @@
-"""The events of an organization: one table of their types, and how each is shown.
+"""The types of events in an organization's log, with an example of each.
 
-An event is a fact about something of the organization's, in ids and numbers: never a
-ticket, a secret, the address of a receiver or the code of a coupon. It is kept in the
-organization's log under the next number, in the transaction that makes it true.
+An event is a fact about the organization, in ids and numbers. It never contains a
+ticket, a secret, the address of a receiver or the code of a coupon. It is logged under
+the organization's next number, in the same transaction as the change itself.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -30,7 +30,7 @@ _BOTH: Final = frozenset(Scope)
 
 
 class EventType(Struct, frozen=True, kw_only=True):
-    """A type of event: what it says, an example, and which keys see it."""
+    """A type of event: its meaning, an example, and the scopes to see it."""
 
     name: str
     about: str
@@ -239,7 +239,7 @@ TYPES: Final[Mapping[str, EventType]] = {
 INSTALLATION: Final = "installation"  # whose log the alarms are in
 RAISED: Final = "raised"
 CLEARED: Final = "cleared"
-# What an operator has to look after, in the log of the installation.
+# The alarms, which are in the installation's own log.
 ALARMS: Final[Mapping[str, EventType]] = {
     kind.value: EventType(
         name=kind.value,
@@ -280,7 +280,7 @@ def types_of(organization_id: str) -> Mapping[str, EventType]:
 
 
 class Event(Struct, frozen=True, kw_only=True):
-    """A fact, before it has its number."""
+    """An event that has no number yet."""
 
     organization_id: str
     type: str

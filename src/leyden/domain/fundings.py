@@ -1,11 +1,11 @@
-"""The funding transactions of direct channels, until no reorganisation undoes them.
+"""The funding transactions of direct channels, until a reorganisation can't undo them.
 
     unconfirmed ──> confirmed ──> buried
         │    └<─ reorganised ─┘
         └──> lost: another transaction with one of its coins is buried
 
-What is to be done about one is decided here, from the transactions of the seller's
-wallet alone. Nothing here does I/O.
+This module decides what to do about a funding transaction, from the transactions of the
+seller's wallet. It does no I/O.
 """
 
 from collections.abc import Sequence
@@ -17,32 +17,32 @@ from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.values import Struct
 
-# A transaction that spends one coin of ours to one address of ours; both taproot.
+# A transaction with one input and one output, both ours and taproot.
 CHILD_VBYTES: Final = 111
-# What the child has to leave: nodes relay no smaller output.
+# The smallest output of the child: nodes do not relay smaller ones.
 _DUST: Final = 1_000
-_STEP: Final = 4  # a bump pays at least a quarter more than what is paid now
+_STEP: Final = 4  # a bump pays at least a quarter more than now
 
 
 class FundingState(StrEnum):
-    """Where a funding transaction stands on the chain."""
+    """The state of a funding transaction on the chain."""
 
     UNCONFIRMED = auto()
-    CONFIRMED = auto()  # and may still be reorganised out of the chain
+    CONFIRMED = auto()  # a reorganisation may still remove it
     BURIED = auto()
-    LOST = auto()  # it can never be confirmed any more
+    LOST = auto()  # it can never be confirmed
 
 
 class Obstacle(StrEnum):
     """Why an unconfirmed funding transaction needs the operator."""
 
     NONE = ""
-    CAPPED = auto()  # it pays the highest fee rate that the operator allows
-    NO_CHANGE = auto()  # it has no output of ours that could pay for it
-    FORBIDDEN = auto()  # our macaroon may not bump
-    REFUSED = auto()  # the seller's lnd would not
-    CONFLICT = auto()  # a transaction with its coin is confirmed, not for good yet
-    VANISHED = auto()  # the wallet has lost it, and nothing else spends its coins
+    CAPPED = auto()  # its fee rate is the highest that the operator allows
+    NO_CHANGE = auto()  # it has no output of ours that could pay for a child
+    FORBIDDEN = auto()  # our macaroon lacks the permission to bump
+    REFUSED = auto()  # the seller's lnd refused to bump
+    CONFLICT = auto()  # another transaction with its coin is confirmed, but not final
+    VANISHED = auto()  # the wallet lost it, and nothing else spends its coins
 
 
 _PASSING: Final = frozenset({Obstacle.CONFLICT, Obstacle.VANISHED})
@@ -56,8 +56,8 @@ class WalletTransaction(Struct, frozen=True, kw_only=True):
     fee: Sats
     vbytes: int
     spends: tuple[Outpoint, ...]
-    ours: tuple[Coin, ...] = ()  # outputs that are the wallet's
-    proven: bool = False  # the chain has the block that the wallet says has it
+    ours: tuple[Coin, ...] = ()  # outputs of the wallet
+    proven: bool = False  # the best chain has the block that the wallet names for it
 
 
 class Funding(Struct, frozen=True, kw_only=True):
@@ -72,7 +72,7 @@ class Funding(Struct, frozen=True, kw_only=True):
     state: FundingState = FundingState.UNCONFIRMED
     obstacle: Obstacle = Obstacle.NONE
     bumps: int = 0
-    bumped: int = 0  # the block at the last one
+    bumped: int = 0  # the block of the last bump
 
     @property
     def txid(self) -> str:
@@ -81,7 +81,7 @@ class Funding(Struct, frozen=True, kw_only=True):
 
 
 class FundingRules(Struct, frozen=True, kw_only=True):
-    """When a funding transaction is bumped, and when it is given up."""
+    """When a funding transaction is bumped, buried, or lost."""
 
     bump_after: int = 12  # blocks
     bump_again: int = 6  # blocks between two bumps
@@ -91,7 +91,7 @@ class FundingRules(Struct, frozen=True, kw_only=True):
 
 
 class Bump(Struct, frozen=True, kw_only=True):
-    """A child that pays for its parent."""
+    """A child transaction that pays for its parent."""
 
     outpoint: Outpoint
     sat_per_vb: int  # of both together
@@ -99,14 +99,14 @@ class Bump(Struct, frozen=True, kw_only=True):
 
 
 class Chain(Struct, frozen=True, kw_only=True):
-    """The chain as the seller's lnd has it."""
+    """The chain according to the seller's lnd."""
 
     height: int
-    sat_per_vb: int  # its estimate
+    sat_per_vb: int  # lnd's fee estimate
     transactions: Sequence[WalletTransaction]
 
     def find(self, txid: str) -> WalletTransaction | None:
-        """Return a transaction; that in the chain if the wallet has it twice."""
+        """Return a transaction; the confirmed one if the wallet lists it twice."""
         found = [each for each in self.transactions if each.txid == txid]
         return max(found, key=lambda each: each.confirmations, default=None)
 
@@ -114,7 +114,7 @@ class Chain(Struct, frozen=True, kw_only=True):
 def follow(
     funding: Funding, chain: Chain, rules: FundingRules
 ) -> tuple[FundingState, Obstacle | Bump]:
-    """Return the state of a funding transaction, and an obstacle or a bump to make."""
+    """Return the new state of a funding transaction, and an obstacle or a bump."""
     found = chain.find(funding.txid)
     if found is not None and found.confirmations > 0:
         # If not proven, its block may not be in the chain: keep watching.
@@ -162,7 +162,7 @@ def _bump(
     change = max(parent.ours, default=None)
     if change is None:
         return Obstacle.NO_CHANGE
-    # lnd's wallet keeps a child that another has replaced: the highest fee won.
+    # lnd's wallet still lists replaced children: the one with the highest fee won.
     children = [each for each in chain.transactions if change.outpoint in each.spends]
     child = max(children, key=lambda each: each.fee, default=None)
     paid = parent.fee // parent.vbytes
@@ -171,7 +171,7 @@ def _bump(
     least = paid + max(1, paid // _STEP)
     rate = min(rules.highest_sat_per_vb, max(chain.sat_per_vb, least))
     more = rate * (parent.vbytes + CHILD_VBYTES) - parent.fee
-    # Nodes relay a child in place of another for a satoshi more per vbyte of its own,
+    # To replace a child, the new one must pay a satoshi more for each of its vbytes,
     # and lnd pays a little less than its budget.
     if rate <= paid or (child is not None and more < child.fee + CHILD_VBYTES):
         return Obstacle.CAPPED

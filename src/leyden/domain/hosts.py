@@ -1,4 +1,4 @@
-"""Parsing of HOST:PORT from customers, and checks of where it leads."""
+"""Parse HOST:PORT from customers, and check that it may be called."""
 
 import ipaddress
 import re
@@ -10,7 +10,8 @@ from leyden.errors import Malformed
 _LARGEST_PORT: Final = 65_535
 _LONGEST_HOST: Final = 253
 _LABEL = re.compile(r"[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?")
-# To the C library 0x7f000001 is an address, as a last label that is hex makes it one.
+# The C library parses a name whose last label is a number, such as 0x7f000001, as an
+# IPv4 address.
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 
 
@@ -25,7 +26,7 @@ def check_host(text: str, *, field: str, default_port: int) -> str:
     if not 1 <= int(port) <= _LARGEST_PORT:
         raise refusal
     if ":" in host:
-        if "%" in host:  # a zone id may hold anything, even a newline
+        if "%" in host:  # a zone id may contain anything, even a newline
             raise refusal
         try:
             return f"[{ipaddress.IPv6Address(host)}]:{int(port)}"
@@ -43,7 +44,7 @@ def split(dialled: str) -> tuple[str, int]:
 
 
 def is_name(host: str) -> bool:
-    """Return whether a host has to be looked up."""
+    """Return whether a host is a name, which must be resolved."""
     try:
         ipaddress.ip_address(host)
     except ValueError:
@@ -52,9 +53,9 @@ def is_name(host: str) -> bool:
 
 
 def check_reach(dialled: str, reach: Reach, *, field: str, refusal: str) -> None:
-    """Refuse an address that may not be called, however it is written.
+    """Raise Malformed for an address that may not be called, however it is written.
 
-    What a name resolves to is judged when it is called.
+    The addresses of a name are checked when it is called.
     """
     host, port = split(dialled)
     if _NUMBER.fullmatch(host.rpartition(".")[2]) and not _is_ipv4(host):
@@ -84,7 +85,7 @@ def _split(text: str, default_port: int) -> tuple[str, str]:
 
 def _is_name_or_ipv4(host: str) -> bool:
     labels = host.split(".")
-    if labels[-1].isdigit():  # 2130706433 and 127.1 are addresses to a resolver
+    if labels[-1].isdigit():  # a resolver parses 2130706433 and 127.1 as addresses
         return _is_ipv4(host)
     return len(host) <= _LONGEST_HOST and all(map(_LABEL.fullmatch, labels))
 

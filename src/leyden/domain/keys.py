@@ -1,7 +1,7 @@
 """The format of API keys: `leyden_<43 characters><6 of checksum>`.
 
-Prefix and checksum serve to find leaked keys: a scanner can recognize a key
-without asking us, and we reject a mistyped key without a look-up.
+Prefix and checksum help to find leaked keys: a scanner can recognize a key
+without calling us, and we reject a mistyped key without a database query.
 """
 
 import zlib
@@ -11,7 +11,7 @@ _ALPHABET = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _SECRET_BYTES = 32
 _SECRET_LENGTH = 43  # 62**43 > 2**256
 _CHECK_LENGTH = 6  # 62**6 > 2**32
-# Two digits at a time: this is done for every request.
+# Two digits at a time, because this runs for every request.
 _PAIRS = [tens + ones for tens in _ALPHABET for ones in _ALPHABET]
 _HINT_LENGTH = len(PREFIX) + 4
 
@@ -33,7 +33,7 @@ def is_key(text: str) -> bool:
 
 
 def hint(key: str) -> str:
-    """Return the beginning of a key: enough to recognize, not to use it."""
+    """Return the beginning of a key: enough to recognize it, but not to use it."""
     return key[:_HINT_LENGTH]
 
 

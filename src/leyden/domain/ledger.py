@@ -1,23 +1,23 @@
-"""The ledger: entries are only added, a balance is always a sum.
+"""The ledger: entries are only added, and a balance is always a sum of entries.
 
-Each entry moves satoshis from one place to another, so all balances
-together are always zero. Money enters from the places that may go below
-zero:
+Each entry moves satoshis from one account (a "place") to another, so all
+balances together are always zero. Money enters from the places that may be
+negative:
 
     received             sats that reached our wallet, on either rail
-    promised             held HTLCs: ours to settle or to cancel back
+    promised             held HTLCs, which we can settle or cancel
     promo                coupons
-    corrections          corrected by the operator, with a reason
+    corrections          corrections by the operator, with a reason
     owed:<org>           debt of a corporate account
     receivable:<org>     money the chain reversed after it was spent
 
-Money rests in credit:<org> or held:<order>, and leaves to earned, auction,
+Money stays in credit:<org> or held:<order>, and leaves to earned, auction,
 seller (for channels of the operator's own seller) or refunded.
 
-An order that has ended holds nothing: that is the invariant to remember.
+The main invariant: an order that has ended holds nothing.
 
-An entry has a key that can be written once, so booking something twice
-writes it once.
+An entry's key can be written only once, so booking something twice has no
+further effect.
 """
 
 from collections.abc import Iterable
@@ -27,7 +27,7 @@ from leyden.domain.units import Sats
 from leyden.values import Struct, replace
 
 RECEIVED = "received"
-HELD_HTLCS = "promised"  # by this name in every entry there is
+HELD_HTLCS = "promised"  # existing entries have this name
 PROMO = "promo"
 CORRECTIONS = "corrections"
 EARNED = "earned"
@@ -35,7 +35,7 @@ AUCTION = "auction"
 SELLER = "seller"
 REFUNDED = "refunded"
 
-# Whatever is not one organization's.
+# The accounts that belong to no organization.
 OPERATORS = (
     RECEIVED,
     HELD_HTLCS,
@@ -47,10 +47,10 @@ OPERATORS = (
     REFUNDED,
 )
 
-# Who books what no operator asked for.
+# The actor of entries that no operator asked for.
 PLATFORM = "leyden"
 
-# How keys begin: of what is given back of a fee, and of what undoes another entry.
+# Prefixes of keys: of a returned fee, and of an entry that reverses another one.
 UNUSED_FEE = "unused:"
 UNDONE = "undone:"
 
@@ -78,7 +78,7 @@ def receivable(organization_id: str) -> str:
 
 
 def may_go_below_zero(place: str) -> bool:
-    """Return whether a place is a source of money."""
+    """Return whether the balance of a place may be negative."""
     return place.startswith(_MAY_GO_BELOW_ZERO)
 
 
@@ -86,14 +86,14 @@ class Reason(StrEnum):
     """The reason for an entry."""
 
     CREDIT_USED = auto()  # credit, for a new order
-    CHARGED = auto()  # a corporate account pays later
+    CHARGED = auto()  # to a corporate account, which pays later
     HTLC_HELD = "promise"  # a Lightning payment is held
-    HANDED_BACK = auto()  # ... and was cancelled back to its payer
+    HANDED_BACK = auto()  # a held payment was cancelled, back to its payer
     PAYMENT = auto()  # sats reached our wallet
     SURPLUS = auto()  # more than was due
-    LATE = auto()  # for an order that needed it no more
-    RELEASED = auto()  # an order ended and what it held, or did not need, went back
-    REVERSED = auto()  # the chain took a payment back
+    LATE = auto()  # for an order that no longer needed it
+    RELEASED = auto()  # an order returned what it held, or did not need
+    REVERSED = auto()  # a chain reorganisation removed a payment
     EARNED = auto()
     AUCTION = auto()
     COUPON = auto()
@@ -155,8 +155,8 @@ def grant_entries(entry: Entry, *, outstanding: int) -> list[Entry]:
     """Return entries for a coupon or a correction, debt first.
 
     The debt is the organization's receivable. The first part has the entry's
-    own key, so that the money is granted once however it is divided; `parts`
-    returns all keys.
+    own key, so that the money is granted only once, however it is divided;
+    `parts` returns all keys.
     """
     if entry.organization_id is None:
         raise ValueError("credit is somebody's")
@@ -185,9 +185,9 @@ def reversal_entries(
     key: str,
     order_id: str,
 ) -> list[Entry]:
-    """Return entries that reverse a payment: from credit, then as a debt.
+    """Return entries that reverse a payment: first from credit, then as a debt.
 
-    `available` is the credit that may be taken.
+    `available` is the credit that can be used.
     """
     from_credit = min(sats, available)
     return [
@@ -209,7 +209,7 @@ def reversal_entries(
 
 
 def undone(entries: Iterable[Entry]) -> list[Entry]:
-    """Return the counter-entries of what was spent for an order's channel."""
+    """Return entries that reverse what was spent on an order's channel."""
     return [
         replace(
             each,
@@ -234,12 +234,12 @@ def release(
     outstanding: int,
     key: str,
 ) -> list[Entry]:
-    """Return entries that release what an order holds to its sources.
+    """Return entries that return what an order holds to where it came from.
 
-    `holds` is all of it, or the part to release. A held HTLC is cancelled back to
-    its payer, a corporate account's charge is undone as far as it is still owed, and
-    the rest goes to the organization: a bill that was paid meanwhile was paid with
-    its money.
+    `holds` is all of it, or the part to release. A held HTLC is cancelled, back to its
+    payer. A corporate account's charge is reversed as far as it is still owed. The rest
+    becomes the organization's credit, because it was paid with the organization's
+    money, even if it was charged first.
     """
     to_payer = min(held_htlc, holds)
     to_account = min(charged, holds - to_payer, owes)

@@ -1,7 +1,7 @@
-"""The LSPS1 protocol (bLIP-51): its errors, its limits, and an order's fields.
+"""The LSPS1 protocol (bLIP-51): its errors, limits and order fields.
 
-Satoshis are strings of digits, everything else is what JSON has for it. A field that
-nobody knows is refused by its name, as the specification demands, but for two that
+Amounts in satoshis are strings of digits; everything else has its natural JSON type. An
+unknown field is rejected by name, as the specification requires, except for two that
 wallets are known to send: `client_info` (ZEUS) and `public_key` (HTTP).
 """
 
@@ -17,9 +17,9 @@ from leyden.values import Struct
 PARSE, INVALID, METHOD, PARAMS, INTERNAL = -32700, -32600, -32601, -32602, -32603
 REJECTED, MISMATCH, NOT_FOUND, TOKEN = 1, 100, 101, 102
 
-# What a funding transaction at the seller's rate needs at the usual; clients ask more.
+# How soon a funding transaction at the seller's fee rate usually confirms.
 WITHIN_BLOCKS: Final = 6
-LONGEST_BLOCKS: Final = 52_416  # a year, as the longest lease of the auction
+LONGEST_BLOCKS: Final = 52_416  # a year, like the auction's longest lease
 _SATS = re.compile(r"[0-9]{1,16}")
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _MOST_NAMED: Final = 10
@@ -28,7 +28,7 @@ _LONGEST_TEXT: Final = 512
 
 
 class Fault(Refused):
-    """A call of LSPS1 that is refused, with the code that its specification has."""
+    """An LSPS1 error, with the code from the specification."""
 
     def __init__(self, code: int, message: str, data: Mapping[str, Any]) -> None:
         super().__init__(message)
@@ -37,45 +37,45 @@ class Fault(Refused):
 
 
 def invalid(field: str, why: str) -> Fault:
-    """Return the fault of a field that is missing or wrong."""
-    # bLIP-50 wants the unrecognized, bLIP-51 the property; clients read either.
+    """Return the fault for a field that is missing or wrong."""
+    # bLIP-50 requires `unrecognized`, bLIP-51 `property`; clients read either.
     data = {"property": field, "message": f"{field}: {why}", "unrecognized": []}
     return Fault(PARAMS, "Invalid params", data)
 
 
 def mismatch(option: str, why: str) -> Fault:
-    """Return the fault of an order that is beyond what `get_info` offers."""
+    """Return the fault for an order beyond the limits in `get_info`."""
     data = {"property": option, "message": f"{option}: {why}"}
     return Fault(MISMATCH, "Option mismatch", data)
 
 
 def rejected(why: str) -> Fault:
-    """Return the fault of an order that is well-formed, and not taken."""
+    """Return the fault for a valid order that is not accepted."""
     return Fault(REJECTED, "Client rejected", {"message": why})
 
 
 def not_found() -> Fault:
-    """Return the fault of an order that is not there, or somebody else's."""
+    """Return the fault for an order that does not exist or is another client's."""
     return Fault(NOT_FOUND, "Not found", {"message": "there is no such order"})
 
 
 class Source(StrEnum):
-    """How an order came."""
+    """The transport by which an order arrived."""
 
-    BOLT8 = auto()  # in messages of a peer, which is the node itself
-    HTTP = auto()  # from anybody: the node that it names proves nothing
+    BOLT8 = auto()  # in messages of the peer that gets the channel
+    HTTP = auto()  # from anybody: the node in it is unverified
 
 
 class Offer(Struct, frozen=True, kw_only=True):
-    """What is sold, as `get_info` lists it."""
+    """The limits of what is sold, for `get_info`."""
 
     smallest: Sats
     largest: Sats
-    zero_conf: bool  # the seller can open channels that are usable at once
+    zero_conf: bool  # the seller can open zero-conf channels
 
     @property
     def confirmations(self) -> int:
-        """The fewest that may be asked for."""
+        """The fewest confirmations that a client may request."""
         return 0 if self.zero_conf else 1
 
     def as_json(self) -> dict[str, Any]:
@@ -96,18 +96,18 @@ class Offer(Struct, frozen=True, kw_only=True):
 
 
 class WantedChannel(Struct, frozen=True, kw_only=True):
-    """A channel as a client asks for it; what is not sold is refused before."""
+    """A requested channel, already checked against the offer."""
 
     lsp_balance: Sats
     confirmations: int
     within_blocks: int
     expiry_blocks: int
     announce: bool
-    token: str | None  # as it came: some clients compare it
+    token: str | None  # unchanged, because some clients compare it
 
 
 def check_known(params: Mapping[str, Any], known: Collection[str]) -> None:
-    """Raise with the names of fields that no such call has."""
+    """Raise a fault with the names of unknown fields, if any."""
     if extra := [each for each in params if each not in known]:
         named = [each for each in extra if _PLAIN.fullmatch(each)][:_MOST_NAMED]
         data = {
@@ -133,7 +133,7 @@ _IGNORED: Final = ("client_info",)
 def parse_order(
     params: Mapping[str, Any], offer: Offer, *, beside: Collection[str] = ()
 ) -> WantedChannel:
-    """Return the channel that the parameters of `create_order` ask for, or raise.
+    """Parse the parameters of `create_order`; raise a fault if they are not valid.
 
     `beside` are fields that the transport adds.
     """
@@ -141,7 +141,7 @@ def parse_order(
     for field in _REQUIRED:
         if params.get(field) is None:
             raise invalid(field, "is required")
-    # Nothing is ever refunded on-chain, so an address is read and not used.
+    # Nothing is ever refunded on-chain, so the address is checked but not used.
     _text(params, "refund_onchain_address")
     token = _text(params, "token")
     wanted = WantedChannel(

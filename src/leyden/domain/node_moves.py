@@ -36,7 +36,7 @@ class Step(StrEnum):
 
     START = auto()
     STOP = auto()
-    REMOVE = auto()  # the data, once the node cannot be restored any more
+    REMOVE = auto()  # the data, once the node can no longer be restored
     WAIT = auto()  # until `due`
     NOTHING = auto()
 
@@ -63,7 +63,7 @@ MOVES: Mapping[tuple[Status, Cause], Status] = {
     (Status.RESTARTING, Action.STOP): Status.STOPPING,
     (Status.UPDATING, Action.STOP): Status.STOPPING,
     (Status.FAILED, Action.STOP): Status.STOPPED,
-    (Status.STOPPED, Action.STOP): Status.STOPPED,  # no more tries after a crash
+    (Status.STOPPED, Action.STOP): Status.STOPPED,  # no more restarts after a crash
     **{(status, Action.RESTART): Status.RESTARTING for status in _UP},
     **{(status, Action.UPDATE): Status.UPDATING for status in _UP},
     (Status.RESTARTING, Action.UPDATE): Status.UPDATING,
@@ -102,7 +102,7 @@ MOVES: Mapping[tuple[Status, Cause], Status] = {
 
 
 def is_allowed(node: Node, action: Action) -> bool:
-    """Return whether an owner may command this now; a stopped node stays stopped."""
+    """Return whether a command is allowed now."""
     asked = node.wanted is DesiredState.RUNNING or action is not Action.STOP
     return asked and (node.status, action) in MOVES
 
@@ -161,7 +161,7 @@ def is_restorable(node: Node, now: datetime) -> bool:
 
 
 def give_up(node: Node) -> Node:
-    """Return a deleted node whose time to be restored is over, for every clock."""
+    """Return a deleted node that can no longer be restored, whatever the clock says."""
     return replace(node, due=node.created)
 
 
@@ -178,6 +178,6 @@ def plan(node: Node, now: datetime) -> Step:
         case DesiredState.DELETED:
             return Step.WAIT if now < node.due else Step.REMOVE
         case DesiredState.RUNNING:
-            # A clock that was set back must not make hours of a pause of seconds.
+            # If the clock is set back, a pause of seconds must not become hours.
             waits = now < node.due <= now + LONGEST_PAUSE
             return Step.WAIT if waits else Step.START

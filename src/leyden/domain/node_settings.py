@@ -1,10 +1,10 @@
-"""What the owner of a node may set: the rules that hold between settings.
+"""Parse and check a node's settings, including rules between settings.
 
-Which settings there are, and what each may hold, says `schemas/node_settings.py`.
+`schemas/node_settings.py` lists the settings and their allowed values.
 
-Settings are checked whole: lnd dies of some values only after its wallet has been
-unlocked (an alias of 33 bytes), and refuses to start with some pairs (a smallest
-channel above the largest), so a node with such settings must never come to be.
+All settings are checked together, before a node gets them: with some values lnd exits
+only after its wallet is unlocked (an alias of 33 bytes), and with some combinations it
+does not start (a smallest channel above the largest).
 """
 
 import re
@@ -21,7 +21,7 @@ from leyden.schemas.node_settings import TABLE, Settings, SettingsAnswer
 from leyden.schemas.settings import Kind, Setting
 from leyden.values import Struct, asdict, fields, hiding, replace
 
-MASK: Final = "********"  # what is shown of a secret; sent back, it changes nothing
+MASK: Final = "********"  # shown instead of a secret; sent back, it changes nothing
 SMALLEST_CHANNEL: Final = 20_000  # lnd's own default for minchansize
 LARGEST_CHANNEL: Final = 16_777_215
 LARGEST_WUMBO_CHANNEL: Final = 1_000_000_000
@@ -41,9 +41,9 @@ class NodeSettings(Settings[tuple[str, ...]], frozen=True, kw_only=True):
 
 NAMES: Final = tuple(TABLE)
 SECRETS: Final = frozenset(each.name for each in TABLE.values() if each.is_secret)
-# What the gateway and the webhooks honour; lnd never hears of these.
+# Settings of the gateway and of webhooks; lnd does not get them.
 LIVE: Final = frozenset(each.name for each in TABLE.values() if not each.restarts)
-# Ours to say, not a client's.
+# Fields that the API returns; sent back, they are ignored.
 IGNORED: Final = frozenset(each.name for each in fields(SettingsAnswer)) - set(NAMES)
 _REQUIRED: Final = tuple(each.name for each in TABLE.values() if each.is_required)
 _DEFAULTS: Final = {
@@ -52,7 +52,7 @@ _DEFAULTS: Final = {
 
 
 class Calls(Struct, frozen=True, kw_only=True):
-    """The addresses that may be called, by the setting that names one."""
+    """The addresses that may be called, for each setting with an address."""
 
     webhook: Reach = Reach()
     remotesigninghost: Reach = Reach()
@@ -68,7 +68,7 @@ def parse(
     calls: Calls = PUBLIC,
     listen: bool = False,
 ) -> NodeSettings:
-    """Parse the settings of a new node; raise which one is wrong and why.
+    """Parse the settings of a new node; raise Malformed for one that is wrong.
 
     `listen` is the operator's default for that setting.
     """
@@ -91,11 +91,11 @@ def change(
     webhooks: Allowed = USUAL,
     calls: Calls = PUBLIC,
 ) -> NodeSettings:
-    """Return the current settings with those sent changed; the rest stays.
+    """Return the current settings with the given changes.
 
-    A secret sent back masked, as the API shows it, stays as it was. So does an
-    unchanged address that may not be called now: it must not keep the owner
-    from changing something else, and is refused again when it is called.
+    A secret that is sent back masked, as the API shows it, stays unchanged. An
+    unchanged address that may no longer be called does not prevent other
+    changes; it is checked again when it is called.
     """
     known = _known(sent)
     for name in SECRETS:
@@ -112,7 +112,7 @@ def change(
 
 
 def needs_restart(before: NodeSettings, after: NodeSettings) -> bool:
-    """Return whether the change takes a restart of lnd."""
+    """Return whether the change requires a restart of lnd."""
     return any(
         getattr(before, name) != getattr(after, name)
         for name in NAMES
@@ -137,9 +137,9 @@ def _plain(settings: NodeSettings, name: str) -> str | bool:
 
 
 def for_log(name: str, value: Shown) -> Shown | str:
-    """Return a setting's value as logs may have it; of a URL, scheme and host.
+    """Return a setting's value in a form for logs; of a URL, scheme and host.
 
-    A value that is masked already stays as it is, and so does one of no setting.
+    A value that is masked already stays unchanged, as does one of an unknown setting.
     """
     setting = TABLE.get(name)
     if setting is None or not setting.is_hidden or not value:
@@ -150,7 +150,7 @@ def for_log(name: str, value: Shown) -> Shown | str:
 
 
 def show(settings: NodeSettings, *, webhook_secret: str) -> dict[str, object]:
-    """Return the settings as the API shows them: with ours, without secrets."""
+    """Return the settings as the API shows them: secrets masked, our fields added."""
     shown: dict[str, object] = asdict(settings)
     shown["whitelist"] = list(settings.whitelist)
     for name in SECRETS:
@@ -235,7 +235,7 @@ def _alias(setting: Setting, value: object) -> str:
         raise Malformed("alias: must not contain control, format or line characters")
     if not 1 <= len(alias.encode()) <= _LONGEST_ALIAS:
         raise Malformed(f"alias: must have 1 to {_LONGEST_ALIAS} bytes of UTF-8")
-    if alias.startswith('"'):  # lnd would take it for the start of a quoted value
+    if alias.startswith('"'):  # lnd would parse it as a quoted value
         raise Malformed('alias: must not begin with "')
     return alias
 
@@ -257,7 +257,7 @@ _READ: Final[Mapping[Kind, Callable[[Setting, object], object]]] = {
     Kind.ALIAS: _alias,
     Kind.COLOR: _color,
     Kind.ADDRESSES: _addresses,
-    # These are looked into once all settings are read.
+    # These are checked once all settings are parsed.
     Kind.URL: _text,
     Kind.HOST: _text,
     Kind.MACAROON: _text,
@@ -266,7 +266,7 @@ _READ: Final[Mapping[Kind, Callable[[Setting, object], object]]] = {
 
 
 def _check_channel_sizes(settings: NodeSettings) -> None:
-    """Raise what lnd would refuse at its start; unset sizes are defaults."""
+    """Raise Malformed for sizes that lnd rejects at its start; unset is the default."""
     largest = LARGEST_WUMBO_CHANNEL if settings.wumbo else LARGEST_CHANNEL
     most = int(settings.maxchansize or largest)
     if most > largest:

@@ -13,7 +13,7 @@ from leyden.domain.versions import Version
 from leyden.errors import Malformed
 from leyden.values import Struct, replace
 
-# What a view of a node is made of: where stamps are equal, so are the views.
+# The data that a view of a node depends on: equal stamps mean equal views.
 Stamp = tuple[str | int | bytes | None, ...]
 
 _NAME = re.compile(r"[A-Za-z0-9 _.-]{1,50}")
@@ -22,17 +22,17 @@ _NAME = re.compile(r"[A-Za-z0-9 _.-]{1,50}")
 class Status(StrEnum):
     """The status of a node, in the API's values."""
 
-    PROVISIONING = auto()  # its home is being made
-    STARTING = auto()  # lnd is there, or about to be, and busy opening
-    WAITING_INIT = auto()  # lnd has no wallet: the owner has to make one
-    WAITING_UNLOCK = auto()  # lnd's wallet is locked: the owner has to unlock it
-    RUNNING = auto()  # lnd serves all its calls
-    STOPPING = auto()  # lnd was asked to end and has not yet
-    STOPPED = auto()  # no lnd, as wanted; or it crashed and the next is to come
-    RESTARTING = auto()  # lnd is being ended to be started again
-    UPDATING = auto()  # the same, and the next one is of a newer version
-    FAILED = auto()  # it could not be started; this is tried again
-    DELETING = auto()  # lnd is being ended for good
+    PROVISIONING = auto()  # its data directory is being created
+    STARTING = auto()  # lnd is starting, or about to
+    WAITING_INIT = auto()  # lnd has no wallet: the owner must create one
+    WAITING_UNLOCK = auto()  # lnd's wallet is locked: the owner must unlock it
+    RUNNING = auto()  # lnd's whole API works
+    STOPPING = auto()  # lnd was told to stop, and still runs
+    STOPPED = auto()  # stopped as wanted; or lnd crashed and will be restarted
+    RESTARTING = auto()  # lnd is being stopped, and will be started again
+    UPDATING = auto()  # the same, with a newer version
+    FAILED = auto()  # it could not be started; the start is retried
+    DELETING = auto()  # lnd is being stopped for good
 
 
 class DesiredState(StrEnum):
@@ -59,13 +59,13 @@ class Action(StrEnum):
 class ObservedEvent(StrEnum):
     """An observation of a node's lnd and its process."""
 
-    LAUNCHED = auto()  # there is a process
-    OPENING = auto()  # lnd is on its way: to its first word, or to serving
+    LAUNCHED = auto()  # the process exists
+    OPENING = auto()  # lnd is starting, or opening its wallet
     UNINITIALIZED = auto()
     LOCKED = auto()
     SERVING = auto()
-    ENDED = auto()  # there was a process
-    BROKE = auto()  # no process could be made
+    ENDED = auto()  # the process has ended
+    BROKE = auto()  # no process could be started
 
 
 class Network(StrEnum):
@@ -113,30 +113,30 @@ class Node(Struct, frozen=True, kw_only=True):
     name: str
     network: Network
     type: Type
-    version: Version  # the one to run
-    settings: NodeSettings  # without its secrets, which are kept sealed
+    version: Version  # the lnd version to run
+    settings: NodeSettings  # without secrets, which are stored sealed
     api_endpoint: str
     slot: int  # its number on this installation: address and uid follow from it
     created: datetime
     status: Status = Status.PROVISIONING
     wanted: DesiredState = DesiredState.RUNNING
-    revision: int = 1  # rises whenever an lnd that runs has to be started anew
-    process: str = ""  # which process it is, in the runtime's words; "" is none
-    launched_revision: int = 0  # the revision that process was started with
-    host: str = ""  # the address its lnd serves on, as soon as it has one
+    revision: int = 1  # rises with each change that needs a restart of lnd
+    process: str = ""  # the runtime's id of the process; "" is none
+    launched_revision: int = 0  # the revision that the process was started with
+    host: str = ""  # the address of its lnd, once it has one
     launched_at: datetime | None = None
     crashes: int = 0  # in a row
-    due: datetime  # nothing is to be done before
+    due: datetime  # the earliest time of the next step
     purchased_type: PurchasedType = PurchasedType.ONDEMAND
     purchase_status: PurchaseStatus = PurchaseStatus.ACTIVE
     expires: datetime | None = None  # None is never
-    edition: int = 1  # rises with every change; who holds an older one is stale
-    has_wallet: bool = False  # its lnd was seen with one, so there has to be one
-    peer_port: int = 0  # the public one, at which peers reach it; 0 is none
-    peer_port_released: datetime | None = None  # since when it does not use that port
-    onion: str = ""  # the host of its onion service; kept for its life
-    runtime: RuntimeName = RuntimeName.LOCAL  # which has the node's data
-    moves_to: RuntimeName | None = None  # while set, nobody starts the node
+    edition: int = 1  # rises with every change; an older copy is stale
+    has_wallet: bool = False  # its lnd once reported one, so it must exist
+    peer_port: int = 0  # the public port for peers; 0 is none
+    peer_port_released: datetime | None = None  # when it stopped using that port
+    onion: str = ""  # the host of its onion service; it never changes
+    runtime: RuntimeName = RuntimeName.LOCAL  # where the node's data is
+    moves_to: RuntimeName | None = None  # while set, the node is not started
 
     @property
     def has_process(self) -> bool:
@@ -144,19 +144,19 @@ class Node(Struct, frozen=True, kw_only=True):
         return self.process != ""
 
     def uptime_s(self, now: datetime) -> int:
-        """Return for how many seconds its lnd has run; 0 where none does."""
+        """Return how many seconds its lnd has been running; 0 if it is not running."""
         if self.launched_at is None:
             return 0
         return max(0, int((now - self.launched_at).total_seconds()))
 
     @property
     def is_outdated(self) -> bool:
-        """Whether the running lnd has to be replaced."""
+        """Whether the running lnd must be replaced."""
         return self.has_process and self.launched_revision < self.revision
 
     @property
     def open_peer_port(self) -> int:
-        """The port at which peers may reach the node; 0 if they may not."""
+        """The port at which peers can reach the node; 0 if they can't."""
         return self.peer_port if self.peer_port_released is None else 0
 
     def without_peers(self, now: datetime) -> "Node":
@@ -191,7 +191,7 @@ class Listed(Struct, frozen=True, kw_only=True):
     network: str
     version: str
     edition: int
-    peer_port: int  # 0 if peers may not reach it
+    peer_port: int  # 0 if peers can't reach it
     onion: str  # "" if it never had an onion service
 
     @property
@@ -221,7 +221,7 @@ class Listed(Struct, frozen=True, kw_only=True):
 
 
 def check_name(name: str) -> str:
-    """Return the name, or raise what is wrong with it."""
+    """Return the name; raise Malformed if it is not valid."""
     if not _NAME.fullmatch(name):
         raise Malformed(
             "name: must have 1 to 50 characters of A-Z a-z 0-9 space _ . and -"

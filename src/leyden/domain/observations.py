@@ -13,7 +13,7 @@ from leyden.domain.node_moves import FIRST_PAUSE, LONGEST_PAUSE, MOVES
 from leyden.domain.nodes import DesiredState, Node, ObservedEvent
 from leyden.values import Struct, replace
 
-# Who has lived this long and then crashes has not crashed "again".
+# After running for this long, a crash counts as the first one again.
 _LONG_LIFE = timedelta(minutes=10)
 
 
@@ -28,8 +28,8 @@ class State(StrEnum):
     SERVER_ACTIVE = "SERVER_ACTIVE"
 
 
-# WAITING_TO_START comes before lnd knows whether it has a wallet: it is never
-# waiting_init, which would invite a stranger to make one.
+# WAITING_TO_START comes before lnd knows whether it has a wallet. It must not become
+# waiting_init, in which anybody who can reach the node can create a wallet.
 _MEANS: Mapping[State, ObservedEvent] = {
     State.WAITING_TO_START: ObservedEvent.OPENING,
     State.NON_EXISTING: ObservedEvent.UNINITIALIZED,
@@ -40,7 +40,7 @@ _MEANS: Mapping[State, ObservedEvent] = {
 }
 
 
-# Who has come so far has a wallet, for good.
+# An lnd in these states has a wallet, which stays.
 _HAVE_WALLET = frozenset(
     {State.LOCKED, State.UNLOCKED, State.RPC_ACTIVE, State.SERVER_ACTIVE}
 )
@@ -50,10 +50,10 @@ class Observation(Struct, frozen=True, kw_only=True):
     """The current knowledge about one process."""
 
     process: str
-    known: bool = True  # False: the runtime cannot see it, so nothing changes
+    known: bool = True  # False: the runtime can't observe it, so nothing changes
     alive: bool = True
     state: State | None = None  # None: it has not reported one yet
-    asked: bool = False  # it ended because its owner stopped it
+    asked: bool = False  # it ended because its owner stopped lnd
 
 
 def record_host(node: Node, *, host: str) -> Node:
@@ -72,9 +72,9 @@ def record_failure(
 ) -> Node:
     """Record a failed launch; launches are retried with growing delay.
 
-    If the launch had started a process, `seen` is its observation: the end of that
-    process is the failure, and is counted once, whoever stores it first. A process that
-    may still run is kept.
+    If the launch had started a process, `seen` is its observation. The end of that
+    process is the failure, and is counted once, even if the observation was stored
+    before. A process that may still run is not cleared.
     """
     if seen is not None:
         after = observe(node, seen, now)
@@ -104,7 +104,7 @@ def observe(node: Node, seen: Observation, now: datetime) -> Node:
         or node.is_outdated
         or node.wanted is not DesiredState.RUNNING
     ):
-        return node  # nothing was said, or it no longer matters
+        return node  # nothing new, or about an earlier process
     return _moved(node, _MEANS[seen.state])
 
 
@@ -123,7 +123,7 @@ def _ended(node: Node, *, asked: bool, now: datetime) -> Node:
     if node.wanted is not DesiredState.RUNNING:
         return _moved(after, ObservedEvent.ENDED)
     if node.is_outdated:
-        return replace(after, due=now)  # as we wanted: another takes its place
+        return replace(after, due=now)  # as wanted: start the next one now
     if asked:
         return _moved(replace(after, wanted=DesiredState.STOPPED), ObservedEvent.ENDED)
     crashes = 1 if _lived_long(node, now) else node.crashes + 1

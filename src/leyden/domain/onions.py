@@ -14,11 +14,11 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from leyden.values import Struct, hiding
 
-PORT: Final = 9735  # of every onion address: what Lightning's peers use
+PORT: Final = 9735  # of every onion address: the standard port of Lightning peers
 SEED_BYTES: Final = 32
 _VERSION: Final = b"\x03"
 _SUFFIX: Final = ".onion"
-_HOST = re.compile(r"[a-z2-7]{55}d\.onion")  # the version makes the last letter
+_HOST = re.compile(r"[a-z2-7]{55}d\.onion")  # version 3 makes the last letter a d
 
 
 class Onion(Struct, frozen=True, kw_only=True):
@@ -50,7 +50,7 @@ def host_of(seed: bytes) -> str:
 
 
 def expanded(seed: bytes) -> bytes:
-    """Return the key as Tor takes it: scalar and prefix (RFC 8032, 5.1.5)."""
+    """Return the key in Tor's format: scalar and prefix (RFC 8032, 5.1.5)."""
     digest = bytearray(hashlib.sha512(seed).digest())
     digest[0] &= 0b1111_1000
     digest[31] = digest[31] & 0b0111_1111 | 0b0100_0000
@@ -58,7 +58,7 @@ def expanded(seed: bytes) -> bytes:
 
 
 def is_host(text: str) -> bool:
-    """Return whether this looks like the host of a v3 onion service."""
+    """Return whether this has the form of a v3 onion service's host."""
     return _HOST.fullmatch(text) is not None
 
 
@@ -69,11 +69,11 @@ def plan(
     present: Collection[str],
     ours: Collection[str],
 ) -> Plan:
-    """Return the changes to make in Tor; all mappings are of hosts to targets.
+    """Return the changes to make in Tor; all mappings are from hosts to targets.
 
-    Tor does not say where a service leads: `known` is what was stored after each
-    service was added. A service in Tor that leads elsewhere, or of which nothing
-    was stored, is replaced. Services that are not ours stay.
+    Tor does not report the target of a service: `known` has the targets that were
+    stored when services were added. A service with another target, or an unknown
+    one, is replaced. Services that are not ours stay.
     """
     remove = [
         host

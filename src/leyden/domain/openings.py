@@ -1,4 +1,4 @@
-"""The seller's wallet, and the openings of channels that it was asked for."""
+"""The seller's wallet, and the channels that it opens."""
 
 from collections.abc import Collection
 from enum import StrEnum, auto
@@ -8,16 +8,16 @@ from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.values import Struct
 
-# Feature bits: channels that are usable at once (BOLT 9), and LSPS (bLIP-50).
+# Feature bits: zero-conf channels (BOLT 9), and LSPS (bLIP-50).
 SCID_ALIAS: Final = 47
 ZERO_CONF: Final = 51
 LSPS: Final = 729
 
 
 def takes_zero_conf(features: Collection[int]) -> bool:
-    """Return whether these feature bits include channels without confirmations.
+    """Return whether these feature bits include zero-conf channels.
 
-    Each feature has an even bit as well, which peers set that require it.
+    Each feature also has an even bit, set by peers that require it.
     """
     return all(
         bit in features or bit - 1 in features for bit in (SCID_ALIAS, ZERO_CONF)
@@ -32,15 +32,15 @@ class Coin(Struct, frozen=True, order=True):
 
 
 class SellerWallet(Struct, frozen=True, kw_only=True):
-    """The seller's lnd at one moment."""
+    """A snapshot of the seller's lnd."""
 
     pubkey: str
-    uri: str  # PUBKEY@HOST:PORT, where buyers connect to; the key alone if not known
+    uri: str  # PUBKEY@HOST:PORT for buyers to connect to; only the key if unknown
     height: int
     synced: bool  # with its chain
-    coins: tuple[Coin, ...]  # confirmed, and not locked by an opening
+    coins: tuple[Coin, ...]  # confirmed, not locked by an opening
     unconfirmed: Sats
-    locked: Sats  # by openings under way
+    locked: Sats  # by openings in progress
     fee_sat_per_vb: int  # for a transaction within some blocks
     features: frozenset[int] = frozenset()  # the bits that it announces
 
@@ -48,9 +48,9 @@ class SellerWallet(Struct, frozen=True, kw_only=True):
 class OpeningState(StrEnum):
     """The state of the opening of an order's channel."""
 
-    NONE = auto()  # none is under way, and no channel has the order's id
-    UNDECIDED = auto()  # its coins are locked: the peer has not answered yet
-    UNPUBLISHED = auto()  # signed by both, but its transaction was not seen
+    NONE = auto()  # none in progress, and no channel has the order's id
+    UNDECIDED = auto()  # its coins are locked, and the peer has not responded yet
+    UNPUBLISHED = auto()  # signed by both, but the wallet lacks its transaction
     PUBLISHED = auto()  # the seller's wallet has its transaction
 
 
@@ -59,8 +59,8 @@ class Opening(Struct, frozen=True, kw_only=True):
 
     state: OpeningState
     channel_point: str = ""  # txid:output, once both have signed
-    fee: Sats | None = None  # of its transaction, if that is known
-    height: int = 0  # of the chain when this was seen
+    fee: Sats | None = None  # of its transaction, if known
+    height: int = 0  # of the chain at that moment
 
 
 class OpeningRefused(Struct, frozen=True):
@@ -71,8 +71,8 @@ class OpeningRefused(Struct, frozen=True):
 
 
 class ClosedChannel(Struct, frozen=True, kw_only=True):
-    """A channel of the seller's that is closed, or being closed."""
+    """A channel of the seller that is closed, or being closed."""
 
     point: str
-    by_seller: bool  # else by the peer, or nobody can tell
-    height: int  # 0 while no block has the closing transaction
+    by_seller: bool  # else by the peer, or unknown
+    height: int  # of the closing transaction's block; 0 if unconfirmed

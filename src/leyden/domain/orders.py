@@ -8,14 +8,15 @@
 
 CANCELLED is allowed wherever no call to the market is in flight.
 
-A direct order, of a channel to a node that the buyer names, has no ticket:
+A direct order, for a channel to a node that the buyer names, has no ticket:
 
     waiting_payment ─PAID─> creating ───ASKED───> submitted ─MATCHED─> filled
                               └─UNREACHED─> created ─ASKED┘└─BROKE─> failed <LOST┘
 
-`created` waits for the buyer's node to connect; `submitted` is a call to the seller in
-flight, so it cannot be cancelled. `filled` is a channel that is published; where
-another transaction takes its coins it never comes, and the order has failed after all.
+`created` waits for the buyer's node to connect. `submitted` means that a call to the
+seller is in flight, so it can't be cancelled. `filled` means that the channel's
+transaction is published; if another transaction spends its coins, the channel never
+opens and the order fails after all.
 """
 
 from collections.abc import Mapping
@@ -37,28 +38,28 @@ class Status(StrEnum):
 
     WAITING_PAYMENT = auto()  # the fee is not paid yet
     EXPIRED = auto()  # the invoice lapsed unpaid
-    CREATING = auto()  # paid for; the sidecar ticket is being made
+    CREATING = auto()  # paid; the sidecar ticket is being created
     CREATED = auto()  # the ticket exists; direct: the buyer's node is not connected
-    SUBMITTED = auto()  # the auction has the ticket; direct: the seller was asked
+    SUBMITTED = auto()  # the ticket is in the auction; direct: the seller was called
     FILLED = auto()  # matched in the auction; direct: the channel is published
-    FAILED = auto()  # no ticket or channel; what was held is given back
-    CANCELLED = auto()  # the buyer gave up; what was held became credit
+    FAILED = auto()  # no ticket or channel; the money was returned
+    CANCELLED = auto()  # by the buyer; the money became credit
 
 
 class Event(StrEnum):
     """An event in an order's life; past tense, because events are recorded."""
 
     PAID = auto()  # everything is held
-    REVERSED = auto()  # the chain took the payment back before there was a ticket
+    REVERSED = auto()  # the chain reversed the payment before the ticket was created
     LAPSED = auto()
     TICKETED = auto()
     UNREACHED = auto()  # the buyer's node is not connected to the seller
-    ASKED = auto()  # the seller is asked for the channel
+    ASKED = auto()  # the seller is called to open the channel
     BROKE = auto()
     REGISTERED = auto()
     MATCHED = auto()
     CANCELLED = auto()
-    LOST = auto()  # direct: another transaction has the coins of a published channel
+    LOST = auto()  # direct: another transaction spent a published channel's coins
 
 
 MOVES: Mapping[tuple[Status, Event], Status] = {
@@ -96,10 +97,10 @@ DIRECT_MOVES: Mapping[tuple[Status, Event], Status] = {
 
 FINAL = frozenset(Status) - {status for status, _ in MOVES}
 
-# What was held has been used or given back; whatever comes in now is credit.
+# The held money was used or returned; a later payment becomes credit.
 ENDED = FINAL | {Status.FAILED}
 
-# The ticket exists and is the buyer's.
+# The ticket exists and belongs to the buyer.
 TICKETED = frozenset({Status.CREATED, Status.SUBMITTED, Status.FILLED})
 
 
@@ -129,20 +130,20 @@ class Order(Struct, frozen=True, kw_only=True):
     expires: datetime
     quote: Quote
     credit_used: Sats = Sats(0)
-    charged: Sats = Sats(0)  # put on a corporate account instead of being paid
+    charged: Sats = Sats(0)  # to a corporate account, instead of being paid
     credit_refund: Sats = Sats(0)
     paid_at: datetime | None = None
     onchain_address: str = ""
     lightning_invoice: str = ""
     payment_hash: str = ""
     invoice: InvoiceState | None = None  # as we last booked it
-    htlc_sats: Sats = Sats(0)  # what the HTLC that paid it holds, or held
-    offered: bool = False  # the market was asked for a ticket: there may be one
-    sealed_ticket: bytes | None = None  # a bearer instrument: never in the clear here
-    ticket_ref: str = ""  # what the market calls the ticket
+    htlc_sats: Sats = Sats(0)  # the amount of the HTLC that paid it
+    offered: bool = False  # a ticket was requested from the market, and may exist
+    sealed_ticket: bytes | None = None  # a bearer instrument, so never in plaintext
+    ticket_ref: str = ""  # the market's id of the ticket
     order_nonce: str = ""
-    htlc_expires: int = 0  # the block at which the payer's lock of it ends
-    channel_point: str = ""  # direct: of the opening, once both have signed it
+    htlc_expires: int = 0  # the block at which the HTLC expires
+    channel_point: str = ""  # direct: once both sides have signed the transaction
 
     def with_changes(self, **changes: Unpack[Changes]) -> Self:
         """Return a copy of the order with these changes."""
@@ -155,7 +156,7 @@ class Order(Struct, frozen=True, kw_only=True):
 
     @property
     def destination(self) -> Destination | None:
-        """The node that gets the channel; None where a ticket decides that."""
+        """The node that gets the channel; None if the ticket is for any node."""
         return self.quote.channel.destination
 
     @property
@@ -164,7 +165,7 @@ class Order(Struct, frozen=True, kw_only=True):
         return MOVES if self.destination is None else DIRECT_MOVES
 
     def may(self, event: Event) -> bool:
-        """Return whether this may happen to the order now."""
+        """Return whether this event is allowed now."""
         return (self.status, event) in self.moves
 
     @property
@@ -185,7 +186,7 @@ class Order(Struct, frozen=True, kw_only=True):
         return self.htlc_sats if self.invoice is InvoiceState.ACCEPTED else Sats(0)
 
     def unused_fee(self, lease: Lease) -> Sats:
-        """Return what the auction left of its share, if that is the buyer's."""
+        """Return the unused part of the auction's share that the buyer gets back."""
         if self.quote.keeps_unused_fee:
             return Sats(0)
         return Sats(max(0, self.quote.auction_share - lease.cost))
@@ -205,14 +206,14 @@ class Order(Struct, frozen=True, kw_only=True):
 
     @property
     def to_be_paid(self) -> Sats:
-        """The sum that has to arrive over Lightning or on-chain."""
+        """The amount to pay over Lightning or on-chain."""
         return Sats(self.total_fee - self.credit_used - self.charged)
 
 
 def advance(order: Order, event: Event, **changes: Unpack[Changes]) -> Order:
-    """Return the order after one event and its changes, or raise.
+    """Return the order after an event, with changes; raise NotAllowed if not allowed.
 
-    Nothing else sets a status.
+    Only this function sets a status.
     """
     try:
         changes["status"] = order.moves[order.status, event]

@@ -1,8 +1,8 @@
 """Payments to us, as the treasury reports them.
 
-On Lightning a payment is first held (ACCEPTED): ours to settle or to cancel
-back. On-chain an output is seen, then confirmed; until it is buried it can
-be reversed.
+A Lightning payment is first held (ACCEPTED): we can settle or cancel it. An
+on-chain output is seen, then confirmed; until it is buried, a reorganisation
+can reverse it.
 """
 
 from datetime import datetime
@@ -16,31 +16,31 @@ from leyden.values import Struct
 class InvoiceState(StrEnum):
     """The state of an invoice."""
 
-    OPEN = auto()  # nobody paid yet
-    ACCEPTED = auto()  # paid, and held for us
-    SETTLED = auto()  # paid, and ours
-    CANCELLED = auto()  # handed back, or never paid in time
-    MISSING = auto()  # the treasury does not know it: is it another treasury?
+    OPEN = auto()  # not paid yet
+    ACCEPTED = auto()  # paid, and held
+    SETTLED = auto()  # paid and received
+    CANCELLED = auto()  # returned to the payer, or not paid in time
+    MISSING = auto()  # unknown to the treasury, which may be another one
 
 
 class Invoice(Struct, frozen=True, kw_only=True):
-    """A Lightning invoice of ours in its current state."""
+    """One of our Lightning invoices, in its current state."""
 
     payment_hash: str
     state: InvoiceState
-    sats: Sats = Sats(0)  # what was paid, once it is accepted; may be more than asked
-    expires: int = 0  # the block at which the first lock of a held payment ends
+    sats: Sats = Sats(0)  # paid, once accepted; may be more than requested
+    expires: int = 0  # the block at which the first HTLC of a held payment expires
 
 
 class Outpoint(Struct, frozen=True, order=True):
-    """An output of a transaction: the key by which its payment is booked."""
+    """An output of a transaction; identifies a payment in the ledger."""
 
     txid: str
     vout: int
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Return the output that `txid:vout` names."""
+        """Parse `txid:vout`."""
         txid, _, vout = text.partition(":")
         return cls(txid, int(vout))
 
@@ -50,12 +50,12 @@ class Outpoint(Struct, frozen=True, order=True):
 
 
 class Output(Struct, frozen=True, kw_only=True):
-    """An on-chain output to an address of ours, in its current state."""
+    """An on-chain output to one of our addresses, in its current state."""
 
     outpoint: Outpoint
     address: str
     sats: Sats
-    # 0 while no block has it, or nobody may spend it; -1 once another transaction won
+    # 0 if unconfirmed or not spendable yet; -1 if another transaction replaced it
     confirmations: int
 
 
@@ -63,31 +63,31 @@ GONE = -1
 
 
 class Holdings(Struct, frozen=True, kw_only=True):
-    """The treasury's balances at one moment."""
+    """A snapshot of the treasury's balances."""
 
     confirmed: Sats
-    unconfirmed: Sats  # on the chain's way in
-    in_channels: Sats | None  # our side of them; None: we may not look there
+    unconfirmed: Sats  # incoming
+    in_channels: Sats | None  # our balance; None without the permission to read it
     height: int
     synced: bool  # with its chain
 
 
 class PaidOrder(Struct, frozen=True, kw_only=True):
-    """What an order was paid over Lightning, as the treasury knows it."""
+    """A Lightning payment of an order, according to the treasury."""
 
     order_id: str
     payment_hash: str
-    state: InvoiceState  # accepted: it is held; settled
+    state: InvoiceState  # accepted (held) or settled
     sats: Sats
 
 
 class OutputState(StrEnum):
     """The state of an output."""
 
-    SEEN = auto()  # it does not count yet, or no longer
-    BOOKED = auto()  # it counts, and may still be taken back by the chain
-    BURIED = auto()  # it counts for good
-    GONE = auto()  # another transaction won
+    SEEN = auto()  # not counted yet, or no longer
+    BOOKED = auto()  # counted, but the chain may still reverse it
+    BURIED = auto()  # counted for good
+    GONE = auto()  # another transaction replaced it
 
 
 class KnownOutput(Struct, frozen=True, kw_only=True):
@@ -98,7 +98,7 @@ class KnownOutput(Struct, frozen=True, kw_only=True):
     sats: Sats
     state: OutputState
     seen: datetime
-    bookings: int = 0  # booked again after the chain took it back: one more
+    bookings: int = 0  # one more each time it is booked again after a reversal
     to_order: Sats = Sats(0)  # of the last booking; the rest went to credit
 
     @property
@@ -107,7 +107,7 @@ class KnownOutput(Struct, frozen=True, kw_only=True):
         return f"chain:{self.outpoint}#{self.bookings}"
 
 
-# What the treasury tells of a payment.
+# What the treasury reports about a payment.
 PaymentUpdate = Invoice | Output
 
 

@@ -1,8 +1,8 @@
 """The ports at which peers reach nodes: the operator's ranges.
 
-A node keeps its port for its life, because peers remember it. A port that was given
-up goes back to the same organization at once, and to others after `KEPT_FROM_OTHERS`:
-until then peers, and whoever was given the address, still call it for the old node.
+A node keeps its port for its life, because peers remember it. A released port can be
+reused by the same organization at once, and by others after `KEPT_FROM_OTHERS`: until
+then peers still connect to it for the old node.
 """
 
 import re
@@ -15,13 +15,13 @@ from leyden.errors import Malformed
 from leyden.values import Struct
 
 KEPT_FROM_OTHERS: Final = timedelta(days=30)
-NONE: Final = "none"  # said where empty is a default
+NONE: Final = "none"  # the setting's word for no ports
 _HIGHEST: Final = 65_535
 _RANGE = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
 class PeerPorts(Struct, frozen=True):
-    """The ports that nodes may get, in ranges with both ends; none is no addresses."""
+    """The ports that nodes may get, as inclusive ranges."""
 
     ranges: tuple[tuple[int, int], ...] = ()
 
@@ -32,7 +32,7 @@ class PeerPorts(Struct, frozen=True):
         return any(first <= port <= last for first, last in self.ranges)
 
     def at(self, index: int) -> int:
-        """Return the port at this place, counted from 0 over all ranges."""
+        """Return the port at this index over all ranges."""
         for first, last in self.ranges:
             if index <= last - first:
                 return first + index
@@ -45,18 +45,18 @@ class PeerPorts(Struct, frozen=True):
 
 
 def parse(text: str) -> PeerPorts:
-    """Parse ports and ranges with a comma between, or `none`."""
+    """Parse comma-separated ports and ranges, or `none`."""
     if text.strip() == NONE:
         return PeerPorts()
     ranges = sorted(_range(word.strip()) for word in text.split(",") if word.strip())
     for (_, last), (first, _) in pairwise(ranges):
         if first <= last:
-            raise Malformed(f"port {first} is named twice")
+            raise Malformed(f"port {first} is listed twice")
     return PeerPorts(tuple(ranges))
 
 
 def host_port(host: str, port: int) -> str:
-    """Return HOST:PORT or [HOST]:PORT; empty where there is no host."""
+    """Return HOST:PORT or [HOST]:PORT; empty without a host."""
     shown = f"[{host}]" if ":" in host else host
     return f"{shown}:{port}" if host else ""
 

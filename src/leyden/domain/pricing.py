@@ -1,15 +1,14 @@
-"""The price of a channel: whole satoshis, from the terms only.
+"""The price of a channel in whole satoshis, computed from the terms only.
 
     total_fee  = service_fee + pool_fee + self_chan_balance_fee
     pool_fee   = premium + execution fee + chain fee at the highest rate
     amount_due = total_fee - credit_used
 
-`pool_fee` is the most that the auction may take. What it does not take is credited
-when the order is filled, unless the terms say otherwise.
+`pool_fee` is the most that the auction may take. The part that it does not take is
+credited when the order is filled, unless the terms say otherwise.
 
-Divisions that the auction does (the rate, the premium) are rounded down as
-the auction does it; our own are rounded up. No fee is off by a whole
-satoshi.
+Divisions that the auction also does (the rate, the premium) are rounded down as it
+does; our own are rounded up. No fee is off by a whole satoshi.
 """
 
 from enum import StrEnum, auto
@@ -19,7 +18,7 @@ from leyden.domain.units import Sats, part_per_million, rounded_up
 from leyden.errors import Malformed
 from leyden.values import Struct, replace
 
-# What the auction offers, in blocks: two weeks, four, six ... a year.
+# The auction's lease durations in blocks: two weeks, four, six ... a year.
 LEASES = (2016, 4032, 6048, 8064, 12096, 16128, 24192, 52416)
 USUAL_LEASE = LEASES[0]
 
@@ -39,7 +38,7 @@ FUNDING_VBYTES = 240
 class NodeTier(StrEnum):
     """The required quality of the seller's node."""
 
-    ANY = auto()  # whoever sells
+    ANY = auto()  # any seller
     BEST = auto()  # rated by the auction
 
 
@@ -50,8 +49,8 @@ class Channel(Struct, frozen=True, kw_only=True):
     self_chan_balance: Sats = Sats(0)
     lease_duration_blocks: int = USUAL_LEASE
     node_tier: NodeTier = NodeTier.BEST
-    bps: int | None = None  # the buyer's own offer; None takes the going rate
-    destination: Destination | None = None  # None: whoever registers the ticket
+    bps: int | None = None  # the buyer's own offer; None uses the terms' rate
+    destination: Destination | None = None  # None: the node that registers the ticket
 
 
 class AuctionTerms(Struct, frozen=True, kw_only=True):
@@ -68,14 +67,14 @@ class Terms(Struct, frozen=True, kw_only=True):
     capacity_unit: Sats = Sats(100_000)
     smallest_capacity: Sats = Sats(100_000)
     largest_capacity: Sats = Sats(16_700_000)
-    rate_bps: int = 50  # for the usual lease; longer ones cost in proportion
+    rate_bps: int = 50  # for the usual lease; longer ones cost proportionally more
     service_fee_base: Sats = Sats(1_000)
     service_fee_ppm: int = 1_000
     self_chan_balance_ppm: int = 2_000
-    chain_fee_sat_per_kw: int = 12_500  # 50 sat/vB: no batch that costs more is joined
-    keeps_unused_fee: bool = False  # else the buyer is credited with it
+    chain_fee_sat_per_kw: int = 12_500  # 50 sat/vB: the limit for joining a batch
+    keeps_unused_fee: bool = False  # else it is credited to the buyer
     # Direct channels, from the operator's own seller.
-    seller_fee_sat_per_vb: int = 50  # no opening that costs more is asked for
+    seller_fee_sat_per_vb: int = 50  # the limit for opening a channel
     seller_largest: Sats = Sats(16_700_000)
 
 
@@ -88,7 +87,7 @@ class Quote(Struct, frozen=True, kw_only=True):
     service_fee: Sats
     pool_fee: Sats
     self_chan_balance_fee: Sats
-    keeps_unused_fee: bool = False  # what the auction leaves of pool_fee is ours
+    keeps_unused_fee: bool = False  # the unused part of pool_fee is ours
 
     @property
     def highest_fee_sat_per_vb(self) -> int:
@@ -111,19 +110,19 @@ class Quote(Struct, frozen=True, kw_only=True):
 
 
 def direct_quote(channel: Channel, terms: Terms) -> Quote:
-    """Return the price of a direct channel; raise which field is impossible and why.
+    """Return the price of a direct channel; raise Malformed for an impossible field.
 
-    The premium is the going rate of tickets; the fee of the funding transaction is
-    charged at the highest rate, and what it does not cost comes back.
+    The premium is the same as for tickets. The fee of the funding transaction is
+    charged at the highest rate; the unused part is credited.
     """
     check_direct(channel, terms)
     return _direct_price(channel, terms)
 
 
 def quote_in_full(channel: Channel, terms: Terms) -> Quote:
-    """Return the price of a direct channel whose size and lease the caller checked.
+    """Return the price of a direct channel; the caller has checked size and lease.
 
-    Its buyer has no credit here, so we keep what the funding transaction does not cost.
+    The buyer has no account here, so we keep the unused part of the transaction fee.
     """
     return replace(_direct_price(channel, terms), keeps_unused_fee=True)
 
@@ -146,7 +145,7 @@ def _direct_price(channel: Channel, terms: Terms) -> Quote:
 
 
 def check_direct(channel: Channel, terms: Terms) -> None:
-    """Raise which field is wrong if no such direct channel is sold."""
+    """Raise Malformed with the wrong field if no such direct channel is sold."""
     check(channel, terms, AuctionTerms())
     if channel.capacity > terms.seller_largest:
         raise Malformed(
@@ -175,7 +174,7 @@ def _service_fee(channel: Channel, terms: Terms) -> Sats:
 
 
 def quote(channel: Channel, terms: Terms, auction: AuctionTerms) -> Quote:
-    """Return the channel's price; raise which field is impossible and why."""
+    """Return the channel's price; raise Malformed for an impossible field."""
     check(channel, terms, auction)
     blocks = channel.lease_duration_blocks
     rate_bps = channel.bps or rounded_up(terms.rate_bps * blocks, USUAL_LEASE)
@@ -205,7 +204,7 @@ def premium(capacity: Sats, rate_fixed: int, blocks: int) -> Sats:
 
 
 def check(channel: Channel, terms: Terms, auction: AuctionTerms) -> None:
-    """Raise which field is wrong if such a channel is not sold."""
+    """Raise Malformed with the wrong field if no such channel is sold."""
     low, high, unit = (
         terms.smallest_capacity,
         terms.largest_capacity,

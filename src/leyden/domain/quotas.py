@@ -1,4 +1,4 @@
-"""Quotas of an organization, and the errors beyond them.
+"""Quotas of an organization, and the errors when they are exceeded.
 
 Quotas limit the use of a shared machine by one organization; they are not a
 price.
@@ -12,7 +12,8 @@ from leyden.errors import OverQuota
 from leyden.values import Struct
 
 MB: Final = 1_000_000
-# A deleted node's data is kept for a week: so many times the nodes there may be.
+# A deleted node's data is kept for a week, so nodes and deleted nodes together may be
+# this many times the quota of nodes.
 KEPT_NODES: Final = 2
 # An unpaid order that is cancelled leaves an invoice and an address behind.
 CANCELLED_ORDERS: Final = 4
@@ -39,7 +40,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     used: int
     limit: int
-    default: int  # what the limit is where the operator made no exception
+    default: int  # the limit unless the operator has set another one
 
     @property
     def is_reached(self) -> bool:

@@ -1,10 +1,10 @@
-"""Recovery codes: what they look like, and how people may type them."""
+"""Recovery codes: their format, and parsing of what people type."""
 
 import secrets
 from typing import Final
 
 COUNT: Final = 10
-# Crockford's base 32: without the letters that are taken for digits, or for each other.
+# Crockford's base 32: without letters that look like digits or like each other.
 _ALPHABET: Final = "0123456789abcdefghjkmnpqrstvwxyz"
 _LENGTH: Final = 10  # 50 bits: attempts are limited, and the digest has a key
 _READ_AS: Final = str.maketrans({"o": "0", "i": "1", "l": "1", "-": None})

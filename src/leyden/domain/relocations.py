@@ -3,9 +3,9 @@
     stopping ─> copying ─> switching ─> cleaning ─> done
                    └─────> returning ──────┘
 
-While a node is moved nobody starts it, and its owner sees it restarting. Until
-`switching` is over it is at its origin, from then on at its target: that is one write.
-What is left at the other side is deleted afterwards.
+While a node is moved, it is not started, and its owner sees it restarting. It belongs
+to its origin until `switching` is over, and then to its target: that is a single write.
+The data on the other side is deleted afterwards.
 """
 
 from datetime import datetime
@@ -17,13 +17,13 @@ from leyden.values import Struct, replace
 
 
 class Step(StrEnum):
-    """How far a move is."""
+    """The step that a move is at."""
 
-    STOPPING = auto()  # its lnd is being ended at the origin
-    COPYING = auto()  # sealed there, copied, and the copy compared
-    SWITCHING = auto()  # the copy is whole: the target is to have the node
-    RETURNING = auto()  # it failed: the origin is to have it again
-    CLEANING = auto()  # the node is started, and deleted at the other side
+    STOPPING = auto()  # its lnd is being stopped at the origin
+    COPYING = auto()  # sealed at the origin; being copied and compared
+    SWITCHING = auto()  # the copy is complete: the target gets the node
+    RETURNING = auto()  # the move failed: the origin gets the node back
+    CLEANING = auto()  # the node is started; the other side's data is deleted
     DONE = auto()
 
 
@@ -42,33 +42,33 @@ class Relocation(Struct, frozen=True, kw_only=True):
 
     @property
     def failed(self) -> bool:
-        """Whether the node is where it was, although the move has ended."""
+        """Whether the move has ended with the node at its origin."""
         return self.step in {Step.CLEANING, Step.DONE} and not self.copy
 
 
 def begin(node: Node, target: RuntimeName) -> Node:
-    """Return the node as it is while it moves, or raise NotAllowed."""
+    """Return the node marked as moving; raise NotAllowed if it can't be moved."""
     if node.is_destroyed:
         raise NotAllowed(f"node {node.id} is deleted, and so is its data")
     if node.moves_to is not None:
-        raise NotAllowed(f"node {node.id} is being moved already")
+        raise NotAllowed(f"node {node.id} is already being moved")
     if node.runtime is target:
-        raise NotAllowed(f"node {node.id} is in {target} already")
+        raise NotAllowed(f"node {node.id} is already in {target}")
     if node.wanted is not DesiredState.RUNNING:
         return replace(node, moves_to=target)
-    # To its owner it is a restart: what ends now was asked to, and has not crashed.
+    # Its owner sees a restart: the end of this lnd is intended, and not a crash.
     status = Status.RESTARTING if node.status in _UP else node.status
     return replace(node, moves_to=target, status=status, revision=node.revision + 1)
 
 
 def switch(node: Node, *, now: datetime) -> Node:
-    """Return the node at its target, from where it is started."""
+    """Return the node at its target, ready to be started there."""
     target = node.moves_to or node.runtime
     return replace(stay(node, now=now), runtime=target, host="")
 
 
 def stay(node: Node, *, now: datetime) -> Node:
-    """Return the node where it is, from where it is started."""
+    """Return the node at its origin, ready to be started there."""
     due = now if node.wanted is DesiredState.RUNNING else node.due
     return replace(node, moves_to=None, crashes=0, due=due)
 

@@ -1,6 +1,6 @@
 """The settings of a node's remote signer, which holds its keys.
 
-lnd reads these only once the wallet is unlocked, and exits if one is bad.
+lnd reads these only once the wallet is unlocked, and exits if one is invalid.
 So their format is checked when they are set.
 """
 
@@ -27,10 +27,10 @@ def check_host(text: str, *, field: str) -> str:
 
 
 def check_address(text: str, reach: Reach, *, field: str) -> None:
-    """Refuse an address that nodes may not call here, however it is written.
+    """Raise Malformed for an address that nodes may not call, however it is written.
 
-    Names are lnd's to look up, when it dials; the egress policy of nodes judges what
-    they mean then.
+    lnd resolves names when it connects; the nodes' egress policy checks their addresses
+    then.
     """
     hosts.check_reach(
         check_host(text, field=field),
@@ -60,7 +60,7 @@ def certificate_pem(text: str, *, field: str) -> bytes:
     bodies = _CERTIFICATE.findall(pem)
     if not bodies or not all(map(_is_der, bodies)):
         raise refusal
-    if _CERTIFICATE.sub(b"", pem).strip():  # a private key beside it, for one
+    if _CERTIFICATE.sub(b"", pem).strip():  # anything else, such as a private key
         raise refusal
     return pem.strip() + b"\n"
 

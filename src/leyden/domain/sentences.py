@@ -1,7 +1,7 @@
-"""Events in plain sentences, for people: in chats and emails.
+"""Events as plain sentences, for chats and emails.
 
-They name things by their names and ids. Amounts, tickets and addresses stay where
-people have signed in.
+They contain names and ids. Amounts, tickets and addresses are shown only to people who
+have signed in.
 """
 
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ class _Facts(dict[str, Any]):
 
 
 def sentence(kind: str, data: Mapping[str, Any]) -> str:
-    """Return what happened in one sentence; alarms say it themselves."""
+    """Return an event as one sentence; an alarm has its own text."""
     if kind in _SENTENCES and "what" not in data:
         return _SENTENCES[kind].format_map(_Facts(data))
     state = "Cleared" if data.get("status") == "cleared" else "Alarm"

@@ -1,4 +1,4 @@
-"""Sign-in: who is signed in, for how long, and with which rights."""
+"""Sign-in: sessions, rights of roles, and authenticator codes."""
 
 import hashlib
 import hmac
@@ -18,12 +18,12 @@ _TOTP_DRIFT: Final = 1  # steps that a phone's clock may be off
 class Right(StrEnum):
     """A permission for pages of an organization."""
 
-    LOOK = auto()  # everything that is no secret
-    NODES = auto()  # make, change, delete
+    LOOK = auto()  # read everything that is not secret
+    NODES = auto()  # create, change, delete
     KEYS = auto()  # API keys, and webhook endpoints of the organization
     MONEY = auto()  # order, pay, claim
-    TEAM = auto()  # who is in it
-    AUDIT = auto()  # who changed what
+    TEAM = auto()  # members and invitations
+    AUDIT = auto()  # the audit log
 
 
 RIGHTS: Final[Mapping[Role, frozenset[Right]]] = {
@@ -49,7 +49,7 @@ class Session(Struct, frozen=True, kw_only=True):
     created: datetime
     seen: datetime
     expires: datetime
-    whole: bool  # else the second factor is still to come
+    whole: bool  # else the second factor is still missing
     address: str
     browser: str
 

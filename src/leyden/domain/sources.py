@@ -1,8 +1,8 @@
 """The sources of channels that an installation sells: its setting `market`.
 
-There are two ways to get a channel: by a ticket, which whoever registers it redeems at
-the auction, or directly, for a node that the order names. One source at most makes
-tickets. Sources of direct channels may become more: other LSPs, say.
+There are two ways to get a channel: by a ticket, which any node can register in the
+auction, or directly, for a node that the order names. At most one source creates
+tickets. There may be more sources of direct channels later, such as other LSPs.
 """
 
 from enum import StrEnum, auto
@@ -12,7 +12,7 @@ from leyden.errors import SetupError
 
 
 class Source(StrEnum):
-    """Where a channel comes from; the values are what the setting and the API say."""
+    """Where a channel comes from; the values are those of the setting and the API."""
 
     POOL = auto()  # the public auction
     SIMULATED = auto()  # tickets that nobody can register
@@ -24,10 +24,10 @@ EVERY: Final = (Source.POOL, Source.OWN)
 
 
 def parse(text: str, *, has_seller: bool) -> tuple[Source, ...]:
-    """Return the sources of a setting; raise SetupError with what is wrong.
+    """Parse the sources in a setting; raise SetupError if they are not valid.
 
-    A single source of tickets means the seller too, where one is configured: so the
-    setting was read before it was a list, and so it is for one release more.
+    A single source of tickets includes the seller, if one is configured: the setting
+    had that meaning before it was a list, and keeps it for one more release.
     """
     words = [each.strip() for each in text.split(",")]
     found = []
@@ -53,7 +53,7 @@ def parse(text: str, *, has_seller: bool) -> tuple[Source, ...]:
 
 
 def is_old(text: str, *, has_seller: bool) -> bool:
-    """Return whether a setting is of before it was a list, and means the seller too."""
+    """Return whether a setting has its old form, which includes the seller."""
     return has_seller and text.strip() in OF_TICKETS
 
 

@@ -5,7 +5,7 @@ _CONTROLS = ("\t", "\r", "\n")
 
 
 def escape_formula(text: str) -> str:
-    """Return the text in a form that no spreadsheet takes for a formula."""
+    """Return the text in a form that no spreadsheet runs as a formula."""
     if text.startswith(_CONTROLS) or text.lstrip().startswith(_FORMULAS):
         return f"'{text}"
     return text

@@ -1,9 +1,9 @@
-"""How often a node was started, counted in its folder and in the database.
+"""Count the starts of a node, in its folder and in the database.
 
-An lnd that goes back in time publishes states that its peers punish: it loses its
-money. A folder that counts less than the database is an old copy, and never started.
-One that counts as much, and is not where it was, may have been copied before its last
-channel updates: only an operator can know that it is the newest.
+An lnd with old data publishes old channel states, which its peers punish: it loses
+money. A folder with a lower count than the database is an old copy, and is never
+started. A folder with the same count that is a copy may have been made before the last
+channel updates: only an operator can know whether it is the newest.
 """
 
 from leyden.errors import CannotStart
@@ -11,10 +11,10 @@ from leyden.values import Struct
 
 
 class Start(Struct, frozen=True):
-    """The last start of a node: its number, and which folder it was in."""
+    """The last start of a node: its number, and the folder that it used."""
 
     number: int
-    copy: str  # of the counter's file: another one has another; "" is any
+    copy: str  # the identity of the counter's file; a copy has another; "" is any
 
 
 NEVER = Start(number=0, copy="")
@@ -26,7 +26,7 @@ def next_number(known: Start, found: Start) -> int:
 
 
 def refuse_old_copy(node_id: str, known: Start, found: Start) -> None:
-    """Raise CannotStart where a folder with a wallet is not the newest there was."""
+    """Raise CannotStart if a folder with a wallet may not be the newest copy."""
     if found.number < known.number:
         raise CannotStart(
             f"node {node_id}: its folder is from start {found.number}, but the node "

@@ -1,8 +1,8 @@
 """Sidecar tickets, as the market reports them.
 
-A ticket is a bearer instrument: its registration gets the channel. The
-ticket is shown to the organization that ordered it, and written nowhere
-else in plaintext.
+A ticket is a bearer instrument: the node that registers it gets the channel.
+Only the organization that ordered it can see it; it is never stored in
+plaintext.
 """
 
 from enum import StrEnum, auto
@@ -14,8 +14,8 @@ from leyden.values import Struct, hiding
 class TicketState(StrEnum):
     """The state of a ticket."""
 
-    OFFERED = auto()  # nobody registered it, or its bid is not in the auction yet
-    BROKEN = auto()  # it was registered, and its bid did not get into the auction
+    OFFERED = auto()  # not registered, or its bid is not in the auction yet
+    BROKEN = auto()  # registered, but its bid was not accepted by the auction
     SUBMITTED = auto()  # its bid waits for a match
     FILLED = auto()
     CANCELLED = auto()
@@ -25,7 +25,7 @@ class TicketState(StrEnum):
 class Ticket(Struct, frozen=True, kw_only=True):
     """A ticket that the market created for an order."""
 
-    ref: str  # what the market calls it; no secret
+    ref: str  # the market's id of it, not secret
     text: str
 
     __repr__ = hiding("text")
@@ -38,16 +38,16 @@ class NoTicket(Struct, frozen=True):
 
 
 class Lease(Struct, frozen=True, kw_only=True):
-    """The channel leased for a ticket, and its cost: the proof of delivery."""
+    """The leased channel of an order and its cost, which proves the delivery."""
 
     channel_point: str  # txid:output
     premium: Sats
     execution_fee: Sats
     chain_fee: Sats
     self_chan_balance: Sats
-    node: str = ""  # public key of the node that has the channel; "" is not known
-    peer: str = ""  # ... and of the seller's
-    height: int = 0  # of the chain when the lease was seen first; 0 is not known
+    node: str = ""  # public key of the node that has the channel; "" is unknown
+    peer: str = ""  # the same of the seller's node
+    height: int = 0  # of the chain when the lease was first seen; 0 is unknown
 
     @property
     def cost(self) -> Sats:

@@ -1,4 +1,4 @@
-"""Times as stored (microseconds since the epoch) and as shown.
+"""Convert times to what is stored (microseconds since the epoch) and shown.
 
 Every time in the program is aware and in UTC; the API shows ISO 8601 with a
 Z.
@@ -14,7 +14,7 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 def utc_now() -> datetime:
-    """Return the current time: the only clock, passed on by the app."""
+    """Return the current time; the app passes this function on as the only clock."""
     return datetime.now(UTC)
 
 

@@ -4,7 +4,7 @@ from typing import NewType
 
 Sats = NewType("Sats", int)
 
-# All there will ever be; a larger sum is a mistake somewhere.
+# All that will ever exist; a larger amount is a bug.
 EVERY_SAT = Sats(21_000_000 * 100_000_000)
 
 BLOCKS_PER_DAY = 144  # six an hour
@@ -16,7 +16,7 @@ _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 
 
 def rounded_up(numerator: int, denominator: int) -> Sats:
-    """Divide and round up to whole satoshis: never below the exact share."""
+    """Divide and round up to whole satoshis."""
     return Sats(-(-numerator // denominator))
 
 
@@ -36,7 +36,7 @@ def size(count: int) -> str:
 
 
 def cores(count: float) -> str:
-    """Format how much of a processor is used: `12.5 % of a core`."""
+    """Format CPU usage: `12.5 % of a core`."""
     return f"{100 * count:.1f} % of a core"
 
 

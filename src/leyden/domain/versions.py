@@ -1,8 +1,8 @@
 """The lnd versions on offer, and when an update is announced.
 
-The list is short on purpose: each version has been built, started and
-updated to. Other versions are refused; those known to lose money are
-refused by name.
+The list is short on purpose: each version was tested (built, started, and
+updated to). Other versions are rejected; those known to lose money with a
+message that says so.
 """
 
 import re
@@ -40,7 +40,7 @@ class Release(Struct, frozen=True, kw_only=True):
     """A version on offer, and what clients lose by updating to it."""
 
     version: Version
-    drops: tuple[str, ...] = ()  # what clients of an older one will miss
+    drops: tuple[str, ...] = ()  # what older versions have and this one lacks
     says: str = ""
 
 
@@ -69,7 +69,8 @@ class Catalogue(Struct, frozen=True, kw_only=True):
         return next(r for r in self.releases if r.version == version)
 
 
-# Up to here a channel peer can steal by stalling a replacement transaction; published.
+# Up to this version a channel peer can steal funds by stalling a replacement
+# transaction; the vulnerability is published.
 LAST_UNSAFE = Version(0, 18, 5)
 
 OFFERED = Catalogue(

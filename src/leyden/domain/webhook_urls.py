@@ -1,7 +1,7 @@
-"""The rules for which text may be a webhook's URL.
+"""Validate the text of a webhook's URL.
 
-Only the text is checked here. The addresses of a name are checked at each
-call, because they change.
+Only the text is checked here. A name's addresses can change, so they are
+checked at each call.
 """
 
 import ipaddress
@@ -19,11 +19,11 @@ _STANDARD_PORTS = {"https": 443, "http": 80}
 _LONGEST_HOST = 253
 _LABEL = re.compile(r"[A-Za-z0-9_]([A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?")
 _IPV6_NETLOC = re.compile(r"\[[0-9A-Fa-f:.]+\](:[0-9]+)?")
-# What RFC 3986 lets a URL consist of. No space, control character, backslash or quote;
-# other alphabets come percent-encoded, host names as xn--, so that nobody resolves
-# "①②⑦.⓪.⓪.①" into this machine.
+# The characters that RFC 3986 allows in a URL: no space, control character, backslash
+# or quote. Other alphabets must be percent-encoded, and host names written as xn--, so
+# that "①②⑦.⓪.⓪.①" is not resolved to this machine.
 _TEXT = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]*")
-# To a resolver 2130706433, 0x7f.1 and 127.1 are addresses.
+# A resolver parses 2130706433, 0x7f.1 and 127.1 as addresses.
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 
 
@@ -38,7 +38,7 @@ USUAL: Final = Allowed()
 
 
 def check(url: str, allowed: Allowed = USUAL, *, field: str = "webhook") -> str:
-    """Return the URL unchanged, or raise what is wrong with it."""
+    """Return the URL unchanged; raise Malformed if it is not valid."""
     if len(url) > LONGEST:
         raise Malformed(f"{field}: at most {LONGEST} characters are allowed")
     if "#" in url:
@@ -64,16 +64,16 @@ def check(url: str, allowed: Allowed = USUAL, *, field: str = "webhook") -> str:
 
 
 def origin(url: str) -> str:
-    """Return scheme, host and port; what follows them is often a secret."""
+    """Return scheme, host and port of a URL; the rest is often secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
 
 def check_address(url: str, reach: Reach, *, field: str = "webhook") -> None:
-    """Raise if the URL's host is an address that may not be called here.
+    """Raise Malformed if the URL's host is an address that may not be called.
 
-    Names are resolved when they are called, and each of their addresses is
-    checked against the same rule then.
+    Names are resolved when they are called, and their addresses checked by the
+    same rule then.
     """
     parts = urlsplit(url)
     port = _STANDARD_PORTS[parts.scheme] if parts.port is None else parts.port

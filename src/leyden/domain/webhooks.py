@@ -20,7 +20,7 @@ from enum import StrEnum, auto
 from leyden.errors import Malformed
 from leyden.values import Struct
 
-# The node states that the contract announces; the others pass in silence.
+# The node states that are sent as webhooks.
 ANNOUNCED = frozenset({"waiting_unlock", "waiting_init", "stopped"})
 # The status in test events for nodes in another status. Receivers may act on it:
 # `waiting_unlock` would make an unlocker unlock, while this one is harmless.
@@ -66,10 +66,10 @@ Event = StatusChanged | UpdateAvailable | BlocksOutOfOrder
 
 
 def new_test_event(status: str, asked: str | None) -> StatusChanged:
-    """Return a test event: the requested status, else the actual one.
+    """Return a test event with the requested status, or else the actual one.
 
-    Receivers are written for the contract's three states. A test sends no
-    other: a node in another state sends `stopped`, which is harmless.
+    Receivers are written for three states, so a test sends no other: for a node
+    in another state it sends `stopped`, which is harmless.
     """
     if asked is not None and asked not in ANNOUNCED:
         raise Malformed(f"status: must be one of {', '.join(sorted(ANNOUNCED))}")

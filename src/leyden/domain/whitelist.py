@@ -1,7 +1,7 @@
 """A node's allowed addresses and CIDR blocks, in canonical form.
 
-An empty whitelist means nobody, because until its wallet exists a node
-belongs to the first to reach it. Everybody is `0.0.0.0/0`, `::/0`.
+An empty whitelist lets nobody in, because anybody who can reach a node without
+a wallet can create it. `0.0.0.0/0`, `::/0` lets everybody in.
 """
 
 import re
@@ -14,8 +14,8 @@ Network = IPv4Network | IPv6Network
 
 MOST_ENTRIES = 500
 _LONGEST_ENTRY = 45 + len("/128")  # an IPv6 address with an IPv4 tail, and a prefix
-# A zone id may hold anything, even a newline ("fe80::1%\nX" is an address to
-# ipaddress), and "10.0.0.0/255.0.0.0" or "/08" are prefixes to it: none may pass here.
+# The module ipaddress accepts zone ids with anything in them, even a newline
+# ("fe80::1%\nX"), and prefixes such as "10.0.0.0/255.0.0.0" or "/08": reject them here.
 _ENTRY = re.compile(r"[0-9A-Fa-f:.]+(/(0|[1-9][0-9]{0,2}))?")
 _MAPPED = IPv6Network("::ffff:0:0/96")
 _ABOVE_MAPPED = int(_MAPPED.network_address) >> 32
@@ -24,7 +24,7 @@ _ABOVE_MAPPED = int(_MAPPED.network_address) >> 32
 def parse(value: object, *, field: str = "whitelist") -> tuple[str, ...]:
     """Return the list in canonical form, in order and without duplicates.
 
-    Parsing the result returns the same again.
+    Parsing the result again returns it unchanged.
     """
     if not isinstance(value, list | tuple):
         raise Malformed(f"{field}: must be a list of IP addresses and CIDR blocks")
@@ -35,7 +35,7 @@ def parse(value: object, *, field: str = "whitelist") -> tuple[str, ...]:
 
 
 def networks(whitelist: Iterable[str]) -> tuple[Network, ...]:
-    """Return a canonical list as network objects, for comparing addresses."""
+    """Convert a canonical list to network objects."""
     return tuple(ip_network(entry) for entry in whitelist)
 
 
@@ -60,7 +60,8 @@ def _network(entry: object, field: str) -> Network:
         network = exact.supernet(new_prefix=int(prefix)) if prefix else exact
     except ValueError:
         raise Malformed(f"{field}: must be an IP address or a CIDR block") from None
-    # 10.0.0.7/8 is a slip: as a block it would let in sixteen million strangers.
+    # 10.0.0.7/8 is probably a mistake: the block would let in sixteen million
+    # addresses.
     if network.network_address != exact.network_address:
         raise Malformed(
             f"{field}: has host bits set; write one IP address without a prefix, or "
@@ -70,7 +71,7 @@ def _network(entry: object, field: str) -> Network:
 
 
 def _unmapped(network: Network) -> Network:
-    """Return ::ffff:198.51.100.7 as 198.51.100.7, as a gateway will see it."""
+    """Return ::ffff:198.51.100.7 as 198.51.100.7, as a gateway sees it."""
     if isinstance(network, IPv6Network) and network.prefixlen >= _MAPPED.prefixlen:
         above, bits = divmod(int(network.network_address), 1 << 32)
         if above == _ABOVE_MAPPED:

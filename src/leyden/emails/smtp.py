@@ -23,7 +23,7 @@ from leyden.values import Struct, hiding
 
 _DEADLINE_S: Final = 60.0
 _PERMANENT: Final = 500
-# It takes nothing from us at all, whoever the recipient is.
+# The server refuses all emails from us, for any recipient.
 _ABOUT_US: Final = frozenset({530, 534, 535, 538})
 
 

@@ -27,7 +27,7 @@ _COUNTERS: Final = {
 
 
 class Silent(Exception):
-    """Envoy does not answer: not running, or busy."""
+    """Envoy does not respond: not running, or busy."""
 
 
 class _Stat(msgspec.Struct):

@@ -1,6 +1,6 @@
 """A gateway without a listener: it knows the routes and lets nobody in.
 
-For tests of whoever applies routes. It proves nothing about whitelists.
+For tests of code that applies routes. It does not test whitelists.
 """
 
 import asyncio

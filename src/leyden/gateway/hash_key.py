@@ -26,9 +26,9 @@ def new() -> bytes:
 
 
 def kept(folder: Path) -> bytes:
-    """Return a folder's key, made at the first call; whoever comes second finds it.
+    """Return a folder's key; the first call creates it.
 
-    It stays, so that an Envoy that runs there is known again.
+    It stays, so that an Envoy that runs there is recognized again.
     """
     path = folder / _FILE
     try:

@@ -1,7 +1,7 @@
 """The files that an Envoy in a container of its own starts with.
 
-Whoever runs the container starts Envoy in this folder with `bootstrap.flags`, and again
-when it dies. It holds a token: give it a folder in memory.
+The container's manager starts Envoy in this folder with `bootstrap.flags`, and restarts
+it when it dies. The folder holds a token: put it in memory.
 """
 
 import resource

@@ -127,7 +127,7 @@ class Supervisor:
             await self._ready(found)
         except TimeoutError:
             raise SetupError(
-                f"the gateway does not answer; see {self._folder / 'envoy.log'}"
+                f"the gateway does not respond; see {self._folder / 'envoy.log'}"
             ) from None
         _raise_priority(found)
         return found

@@ -37,7 +37,7 @@ def _answer(work: Any) -> bytes:
     value = error = None
     try:
         value = work()
-    except BaseException as raised:  # noqa: BLE001  it is told to whoever asked
+    except BaseException as raised:  # noqa: BLE001  it is raised at the caller
         # A traceback is not sent; its lines, which hold no values, are.
         raised.add_note("".join(traceback.format_tb(raised.__traceback__)))
         error = raised

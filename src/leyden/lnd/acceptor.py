@@ -1,8 +1,9 @@
-"""A node's owner lets a channel in that is usable before it is confirmed.
+"""A channel acceptor that accepts zero-conf channels from one peer.
 
-lnd asks its channel acceptors about every channel that a peer wants to open, and takes
-none without confirmations unless one of them says so. Ours says so to one peer, which
-its owner trusts for that; to everything else it says what lnd does without an acceptor.
+lnd asks its channel acceptors about every channel that a peer wants to open. It accepts
+a zero-conf channel only if an acceptor allows it. This acceptor allows it to one peer,
+which the node's owner trusts. For all other channels it answers what lnd does without
+an acceptor.
 """
 
 import base64
@@ -21,9 +22,10 @@ _PATH: Final = "/v1/channels/acceptor"
 async def accept_from(
     lnd: Lnd, peer: str, *, macaroon: str, ready: Callable[[], object] = lambda: None
 ) -> None:
-    """Accept such channels from a peer until cancelled; raise NodeAway if lnd goes.
+    """Accept zero-conf channels from a peer until cancelled.
 
-    `ready` is called once lnd has taken the call, as far as anybody can tell.
+    Raise NodeAway if lnd closes the stream. `ready` is called once the stream is open:
+    lnd does not confirm that it registered the acceptor.
     """
     async with lnd.socket(_PATH, macaroon=macaroon) as socket:
         ready()
@@ -38,15 +40,15 @@ async def accept_from(
     raise NodeAway("the node closed the channel acceptor stream")
 
 
-def answer(asked: dict[str, Any], peer: str) -> dict[str, Any]:
-    """Return what lnd is answered about a channel that somebody wants to open."""
-    wants = bool(asked.get("wants_zero_conf"))
-    trusted = base64.b64decode(asked["node_pubkey"]).hex() == peer
-    said = {
-        "pending_chan_id": asked["pending_chan_id"],
+def answer(request: dict[str, Any], peer: str) -> dict[str, Any]:
+    """Return the response to lnd's request to accept a channel of a peer."""
+    wants = bool(request.get("wants_zero_conf"))
+    trusted = base64.b64decode(request["node_pubkey"]).hex() == peer
+    response = {
+        "pending_chan_id": request["pending_chan_id"],
         "accept": trusted or not wants,
         "zero_conf": trusted and wants,
     }
-    if not said["accept"]:
-        said["error"] = "zero-conf channels are accepted from one peer only"
-    return said
+    if not response["accept"]:
+        response["error"] = "zero-conf channels are accepted from one peer only"
+    return response

@@ -1,12 +1,13 @@
-"""Whether an lnd's chain has the transactions that its wallet says it has.
+"""Check that the best chain has the transactions that an lnd's wallet calls confirmed.
 
-A reorganisation of an even number of blocks leaves the transactions of the lowest one
-confirmed in lnd's wallet: it stores no hash for the block before one that is undone,
-does not recognise that one when it is undone in turn, and keeps what it held (btcwallet
-up to 0.16.19, under lnd 0.20.1, 0.20.2 and 0.21.2, whatever the backend of the chain).
-The wallet goes on counting their confirmations, for good. It also names the block that
-is gone for whatever the block now at that height has. So a confirmation counts only if
-the chain has the block, or another one at its height that has the transaction.
+After a reorganisation of an even number of blocks, lnd's wallet still calls the
+transactions of the lowest removed block confirmed. When it disconnects a block, it
+stores no hash for the block before it, so it does not recognise that one when it is
+disconnected next, and keeps its transactions (btcwallet up to 0.16.19, in lnd 0.20.1,
+0.20.2 and 0.21.2, with any chain backend). It counts their confirmations forever. It
+also names the removed block for transactions of the new block at that height. So a
+confirmation counts only if the best chain has the named block, or has a block at the
+same height that contains the transaction.
 """
 
 import asyncio
@@ -20,11 +21,11 @@ from leyden.values import Struct
 BLOCK_HASH: Final = "/v2/chainkit/blockhash"
 BLOCK: Final = "/v2/chainkit/block"
 _AT_ONCE: Final = 16
-_MOST_READ: Final = 1_000  # answers about blocks that are kept
+_MOST_CACHED: Final = 1_000
 
 
 class Confirmation(Struct, frozen=True):
-    """A transaction, and the block that a wallet says has it."""
+    """A transaction, and the block that has it according to the wallet."""
 
     txid: str
     height: int
@@ -32,32 +33,32 @@ class Confirmation(Struct, frozen=True):
 
 
 class Caller(Protocol):
-    """Whatever calls an lnd; it raises without an answer, and with lnd's refusal."""
+    """A client of an lnd."""
 
     async def call(self, method: str, path: str) -> dict[str, Any]:
-        """Call it."""
+        """Call lnd; raise if it does not respond, or with its reason if it refuses."""
         ...
 
 
 class BestChain:
-    """The chain that an lnd's backend takes for the best one now."""
+    """The chain that an lnd's backend considers the best one now."""
 
     def __init__(self, lnd: Caller) -> None:
         self._lnd = lnd
         self._known: dict[int, str] = {}  # hashes by height
-        # Whether a block, by its hash, has a transaction.
-        self._read: dict[tuple[str, str], bool] = {}
+        # Whether a block contains a transaction, by block hash and transaction id.
+        self._contains: dict[tuple[str, str], bool] = {}
         self._turns = asyncio.Semaphore(_AT_ONCE)
-        self._asking = asyncio.Lock()
+        self._checking = asyncio.Lock()
 
     async def having(self, named: Collection[Confirmation]) -> set[Confirmation]:
-        """Return those that the chain has.
+        """Return the confirmations that the best chain has.
 
-        Of a chain that is shorter than what the wallet names lnd tells nothing: its
-        backend may be catching up, and it is not known. All answers are of one chain:
-        the highest block, asked for before and after, has all the others below it.
+        Raise if the chain is shorter than a named height: the backend may be catching
+        up, so the result is unknown. All hashes are of one chain, because the highest
+        block is the same before and after the others are fetched.
         """
-        async with self._asking:
+        async with self._checking:
             hashes = await self._hashes({each.height for each in named})
             return {
                 each
@@ -91,14 +92,14 @@ class BestChain:
         return base64.b64decode(response["block_hash"])[::-1].hex()
 
     async def _has(self, block_hash: str, txid: str) -> bool:
-        """Look into a block, which never changes, once for each transaction."""
+        """Return whether a block contains a transaction; cached."""
         key = block_hash, txid
-        if key not in self._read:
+        if key not in self._contains:
             name = base64.urlsafe_b64encode(bytes.fromhex(block_hash)[::-1]).decode()
             response = await self._lnd.call("GET", f"{BLOCK}?block_hash={name}")
             raw = base64.b64decode(response["raw_block"])
-            has_it = await asyncio.to_thread(lambda: txid in transaction_ids(raw))
-            if len(self._read) >= _MOST_READ:
-                self._read.clear()
-            self._read[key] = has_it
-        return self._read[key]
+            contains = await asyncio.to_thread(lambda: txid in transaction_ids(raw))
+            if len(self._contains) >= _MOST_CACHED:
+                self._contains.clear()
+            self._contains[key] = contains
+        return self._contains[key]

@@ -25,13 +25,13 @@ class Btcd(Struct, frozen=True, kw_only=True):
     host: str
     user: str
     password: str
-    certificate: bytes  # PEM; goes into lnd.conf, for a node may not read our files
+    certificate: bytes  # PEM; written into lnd.conf, as nodes can't read our files
 
     __repr__ = hiding("password")
 
     @property
     def hosts(self) -> Iterator[str]:
-        """List what nodes have to reach for it, as HOST:PORT."""
+        """Yield the addresses that nodes connect to for it, as HOST:PORT."""
         yield self.host
 
     def lines(self) -> Iterator[tuple[str, str]]:
@@ -56,7 +56,7 @@ class Bitcoind(Struct, frozen=True, kw_only=True):
 
     @property
     def hosts(self) -> Iterator[str]:
-        """List what nodes have to reach for it, as HOST:PORT."""
+        """Yield the addresses that nodes connect to for it, as HOST:PORT."""
         yield self.host
         for address in (self.zmq_blocks, self.zmq_transactions):
             if address:
@@ -76,15 +76,15 @@ class Bitcoind(Struct, frozen=True, kw_only=True):
 
 
 class Neutrino(Struct, frozen=True, kw_only=True):
-    """No backend of ours: peers that serve compact filters provide blocks."""
+    """No backend of ours: blocks come from peers that serve compact filters."""
 
     only_peers: tuple[str, ...] = ()
     more_peers: tuple[str, ...] = ()
-    fee_url: str = ""  # on mainnet lnd does not start without
+    fee_url: str = ""  # on mainnet lnd does not start without one
 
     @property
     def hosts(self) -> Iterator[str]:
-        """List what nodes have to reach for them, as HOST:PORT."""
+        """Yield the addresses that nodes connect to for it, as HOST:PORT."""
         yield from (*self.only_peers, *self.more_peers)
         if self.fee_url:
             url = urlsplit(self.fee_url)
@@ -106,7 +106,7 @@ Backend = Btcd | Bitcoind | Neutrino
 
 
 def check_backend(chain: Chain, backend: Backend) -> None:
-    """Raise for a pair that lnd would not start with."""
+    """Raise SetupError for a combination that lnd does not start with."""
     if isinstance(backend, Bitcoind) and chain is Chain.SIMNET:
         raise SetupError("bitcoind does not support simnet: choose regtest, or btcd")
     if isinstance(backend, Neutrino) and chain is Chain.MAINNET and not backend.fee_url:
@@ -114,7 +114,7 @@ def check_backend(chain: Chain, backend: Backend) -> None:
 
 
 def _literal(text: str) -> str:
-    """Raise for $NAME, which lnd would expand from its environment."""
+    """Return the text; raise for $NAME, which lnd would expand from its environment."""
     if text.startswith("$"):
         raise SetupError("the chain backend's user and password must not begin with $")
     return text

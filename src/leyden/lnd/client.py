@@ -4,8 +4,8 @@
         info = await lnd.call("GET", "/v1/getinfo", macaroon=macaroon)
         async for invoice in lnd.stream("GET", "/v1/invoices/subscribe", ...):
 
-The caller gives both address and name of a node. The name is verified in the node's
-certificate and never looked up, so a resolver cannot redirect the connection.
+The caller passes a node's IP address and its name. The name is verified in the node's
+certificate and never resolved, so a DNS resolver can't redirect the connection.
 """
 
 import ssl
@@ -20,7 +20,7 @@ from leyden.lnd import rest
 from leyden.lnd.rest import CALL_S, CONNECT_S, NODE, Errors
 from leyden.lnd.states import Address
 
-# A graph of mainnet is some 60 MiB; nothing we ask for comes near.
+# The graph of mainnet is some 60 MiB; we request nothing that is nearly as large.
 _LONGEST_LINE: Final = 16 << 20
 
 
@@ -54,12 +54,12 @@ class Lnd:
         query: Mapping[str, str] | None = None,
         timeout_s: float = CALL_S,
     ) -> dict[str, Any]:
-        """Call once; raise if lnd does not answer, or with its reason if it refuses."""
+        """Call once; raise if lnd does not respond, or refuses (with its reason)."""
         timeout = aiohttp.ClientTimeout(total=timeout_s, connect=self._connect_s)
-        async with self._answer(
+        async with self._request(
             method, path, body, macaroon=macaroon, query=query, within=timeout
-        ) as answer:
-            return rest.read(answer.status, await answer.read(), self._errors)
+        ) as response:
+            return rest.read(response.status, await response.read(), self._errors)
 
     async def stream(
         self,
@@ -72,12 +72,12 @@ class Lnd:
     ) -> AsyncGenerator[dict[str, Any], None]:
         """Yield the messages of a stream until it ends; raise if it breaks off."""
         timeout = aiohttp.ClientTimeout(total=None, connect=self._connect_s)
-        async with self._answer(
+        async with self._request(
             method, path, body, macaroon=macaroon, query=query, within=timeout
-        ) as answer:
-            if not answer.ok:
-                rest.read(answer.status, await answer.read(), self._errors)
-            async for line in answer.content:
+        ) as response:
+            if not response.ok:
+                rest.read(response.status, await response.read(), self._errors)
+            async for line in response.content:
                 yield rest.read_line(line, self._errors)
 
     @asynccontextmanager
@@ -95,12 +95,12 @@ class Lnd:
             ) as socket:
                 yield socket
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise self._errors.away(f"does not answer: {type(error).__name__}") from (
+            raise self._errors.away(f"does not respond: {type(error).__name__}") from (
                 error
             )
 
     @asynccontextmanager
-    async def _answer(
+    async def _request(
         self,
         method: str,
         path: str,
@@ -121,10 +121,10 @@ class Lnd:
                 server_hostname=self._name,
                 timeout=within,
                 allow_redirects=False,
-            ) as answer:
-                yield answer
+            ) as response:
+                yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise self._errors.away(f"does not answer: {type(error).__name__}") from (
+            raise self._errors.away(f"does not respond: {type(error).__name__}") from (
                 error
             )
 

@@ -1,4 +1,4 @@
-"""A client for an lnd whose certificate and macaroon are files, as of the treasury."""
+"""A client for an lnd whose certificate and macaroon are files, like the treasury's."""
 
 import asyncio
 import importlib
@@ -32,10 +32,10 @@ class Access(Struct, frozen=True, kw_only=True):
 
 
 class Connection:
-    """A client for an lnd that may start, or change its certificate, later.
+    """A client for an lnd that may start later, or renew its certificate.
 
-    When lnd does not answer, its certificate is read again for the next call: it may
-    have been renewed, or created since. The macaroon is read for each call.
+    If lnd does not respond, the next call reads its certificate again, which may have
+    been created or renewed since. The macaroon is read for each call.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class Connection:
         *,
         timeout_s: float = CALL_S,
     ) -> dict[str, Any]:
-        """Call once; raise if lnd does not answer, or with its reason if it refuses."""
+        """Call once; raise if lnd does not respond, or refuses (with its reason)."""
         lnd, macaroon = await self._connected()
         try:
             return await lnd.call(

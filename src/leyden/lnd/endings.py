@@ -1,16 +1,15 @@
-"""The reason why an lnd ended, from the end of its log.
+"""Find out from the end of its log why an lnd exited.
 
-An owner who calls `/v1/stop` wants the node to stay stopped; any other end
-means a restart. The exit code cannot distinguish the two: lnd ends
-gracefully with code 0 after a signal (a machine that shuts down), and even
-after most errors that it calls critical. And the code of a process that we
-adopted is unknown.
+An owner who calls `/v1/stop` wants the node to stay stopped; after any other
+exit it is restarted. The exit code can't distinguish the two: lnd exits with
+code 0 after a signal (a machine that shuts down) and even after most critical
+errors. And the exit code of a process that we adopted is unknown.
 
     [INF] LTND: Received shutdown request.    the owner, or lnd itself after [CRT]
     [INF] LTND: Received terminated           a signal
 
-Peers can put words into lnd's log, so a line counts only if it matches in
-full; all that peers could gain by forging one is a restart of the node.
+Peers can write text into lnd's log, so a line counts only if it matches in
+full; by forging one, a peer could only cause a restart of the node.
 """
 
 import re
@@ -24,15 +23,15 @@ _LINE = re.compile(
     rb"(?:\[INF\] LTND: Received (?P<cause>[a-z ]+)\.?|\[CRT\] [A-Z]{4}: .*)"
 )
 _REQUEST = b"shutdown request"
-# A critical error asks for the shutdown within the same breath.
+# After a critical error lnd requests its own shutdown within a few lines.
 _LINES_BEFORE = 200
 
 
 def stopped_by_owner(words: bytes, code: int | None) -> bool:
     """Return whether the owner stopped lnd; `words` is the end of its log.
 
-    A code of None is unknown. If the log says nothing (its owner may have
-    silenced it), code 0 counts as the owner's wish.
+    A code of None is unknown. If the log has no such line (its owner may have
+    turned it off), code 0 counts as a stop by the owner.
     """
     lines = words.split(b"\n")
     for number in range(len(lines) - 1, -1, -1):
@@ -40,7 +39,7 @@ def stopped_by_owner(words: bytes, code: int | None) -> bool:
         if match is None:
             continue
         if match["cause"] != _REQUEST:
-            return False  # a signal, or a critical error after which it just died
+            return False  # a signal, or a critical error without a shutdown
         before = lines[max(0, number - _LINES_BEFORE) : number]
         return code in {0, None} and not any(map(_is_critical, before))
     return code == 0

@@ -1,7 +1,7 @@
 """A node's folder: the files we write before lnd starts, and lnd's own.
 
 HOME/                     0700
-├── lnd.conf              0600  rewritten at each start, read back, compared
+├── lnd.conf              0600  rewritten and verified at each start
 ├── tls.cert, tls.key     0600  the platform's chain; lnd reads no other
 ├── remote-signer.*       0600  only with remote signing; never in argv
 ├── data/chain/bitcoin/…  lnd's own
@@ -38,7 +38,7 @@ class Tls(Struct, frozen=True, kw_only=True):
 
 
 class Owner(Struct, frozen=True):
-    """The user who owns the files, where each node has its own user."""
+    """The user who owns the files, if each node has its own user."""
 
     uid: int
     gid: int
@@ -55,12 +55,12 @@ def network_folder(home: Path, chain: Chain) -> Path:
 
 
 def has_wallet(home: Path) -> bool:
-    """Return whether lnd keeps a wallet there, on whichever chain."""
+    """Return whether the folder has a wallet, on any chain."""
     return any(home.glob("data/chain/*/*/wallet.db"))
 
 
 def wallet(home: Path, chain: Chain) -> Path:
-    """Return the path of the wallet; without it lnd would create a new one."""
+    """Return the path of the wallet file."""
     return network_folder(home, chain) / "wallet.db"
 
 
@@ -70,12 +70,12 @@ def channel_backup(home: Path, chain: Chain) -> Path:
 
 
 def graph(home: Path, chain: Chain) -> Path:
-    """Return the path of the file of lnd's channels, and of the graph."""
+    """Return the path of lnd's database of channels and the graph."""
     return home / "data" / "graph" / chain / "channel.db"
 
 
 def certificate(home: Path) -> bytes:
-    """Return the chain that lnd serves; empty if there is none yet."""
+    """Return the certificate chain that lnd serves; empty if there is none yet."""
     try:
         with _open_folder(home) as folder:
             return _get(folder, CERTIFICATE)
@@ -84,7 +84,7 @@ def certificate(home: Path) -> bytes:
 
 
 def origins(home: Path) -> tuple[str, ...]:
-    """Return the origins allowed to call the lnd that was started last."""
+    """Return the origins that may call lnd, as configured at its last start."""
     try:
         with _open_folder(home) as folder:
             read = conf.read(_get(folder, CONF))
@@ -115,15 +115,14 @@ def write(
     tls: Tls,
     owner: Owner | None = None,
 ) -> None:
-    """Prepare the folder for lnd's start; doing it again changes nothing.
+    """Prepare the folder for lnd's start; a second call changes nothing.
 
-    1. Render everything, so that an error leaves the folder as it was.
+    1. Render everything first, so that an error leaves the folder unchanged.
     2. Create the folder if it is missing, for its owner only.
-    3. Replace each file atomically; delete files that are not wanted any more.
+    3. Replace each file atomically; delete files that are no longer needed.
     4. Read lnd.conf back from the disk and compare it with the result of 1.
 
-    Nothing is synced to disk: every file can be written again, and is at each
-    start.
+    Nothing is synced to disk, as every file is written again at each start.
     """
     wanted = render(settings, options, home)
     wanted[CERTIFICATE], wanted[PRIVATE_KEY] = tls.chain_pem, tls.key_pem
@@ -135,7 +134,7 @@ def write(
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(name, dir_fd=folder)
         if _get(folder, CONF) != wanted[CONF]:
-            raise SetupError(f"{home / CONF} does not hold what was written to it")
+            raise SetupError(f"{home / CONF} does not contain what was written to it")
 
 
 @contextlib.contextmanager
@@ -156,8 +155,8 @@ def _opened(home: Path, owner: Owner | None) -> Iterator[int]:
 def _hand_over(folder: int, before: int, owner: Owner) -> None:
     """Change the owner of the folder's content, then of the folder itself.
 
-    So an interrupted run is started again. Only the old owner's files are
-    changed: a hard link to another user's file keeps its owner.
+    In this order an interrupted run is repeated in full. Only the old owner's
+    files change: a hard link to another user's file keeps its owner.
     """
     for _, folders, others, here in os.fwalk(dir_fd=folder):
         for name in (*folders, *others):

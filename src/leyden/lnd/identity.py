@@ -1,12 +1,12 @@
-"""A node's public key, as its lnd writes it into the file of its graph.
+"""Read a node's public key from its lnd's graph database.
 
-Without a macaroon lnd tells nobody who it is. But since it was unlocked first, its own
-node is in `channel.db`: a bbolt file, the bucket `graph-node`, the key `source`. So
-whoever has the folder knows the key, with the wallet locked, too.
+lnd's API does not return its public key without a macaroon. But once the wallet was
+unlocked for the first time, the key is in `channel.db`: a bbolt file, bucket
+`graph-node`, key `source`. It can be read from there even if the wallet is locked.
 
-lnd goes on writing meanwhile. bbolt copies pages before it changes them, and the newest
-meta page with a right checksum leads to pages that stay as they are for a while; what a
-reader finds is judged all the same, and a page that is not there is no key.
+lnd may write to the file at the same time. bbolt copies pages before it changes them,
+and the newest meta page with a valid checksum leads to pages that stay unchanged for a
+while. What is read is validated anyway, and a missing page means that there is no key.
 """
 
 import os
@@ -20,13 +20,13 @@ from leyden.domain.destinations import is_key
 _MAGIC: Final = 0xED0CDAED
 _VERSION: Final = 2
 _META: Final = struct.Struct("<IIIIQQQQQQ")  # from the magic to the checksum
-_HEADER: Final = struct.Struct("<QHHI")  # id, flags, elements, pages that follow
-_BRANCH: Final = struct.Struct("<IIQ")  # where its key is, and the page below
-_LEAF: Final = struct.Struct("<IIII")  # kind, where it is, length of key and value
-_BUCKET: Final = struct.Struct("<QQ")  # its first page, and a sequence
+_HEADER: Final = struct.Struct("<QHHI")  # id, flags, elements, overflow pages
+_BRANCH: Final = struct.Struct("<IIQ")  # offset and length of the key, child page
+_LEAF: Final = struct.Struct("<IIII")  # flags, offset, lengths of key and value
+_BUCKET: Final = struct.Struct("<QQ")  # root page, sequence number
 _IS_BRANCH, _IS_LEAF = 0x01, 0x02
 _PAGE_SIZES: Final = frozenset(2**power for power in range(9, 17))
-_MOST_PAGES: Final = 64  # that follow a page; and how deep a tree is
+_MOST_PAGES: Final = 64  # overflow pages of a page, and levels of the tree
 _KEY_BYTES: Final = 33
 
 _NODES: Final = b"graph-node"
@@ -34,11 +34,11 @@ _OWN: Final = b"source"
 
 
 class _NoFile(Exception):
-    """The file is not a database, or is being written."""
+    """The file is not a bbolt database, or is being written."""
 
 
 def read(channel_db: Path) -> str:
-    """Return the node's public key in hex; "" if it is not there, or not yet."""
+    """Return the node's public key in hex; "" if the file does not have it (yet)."""
     try:
         file = os.open(channel_db, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     except OSError:
@@ -53,7 +53,7 @@ def read(channel_db: Path) -> str:
 
 
 class _Database:
-    """A bbolt file that somebody else may be writing."""
+    """A bbolt file that lnd may be writing to."""
 
     def __init__(self, file: int) -> None:
         self._file = file
@@ -69,10 +69,10 @@ class _Database:
         self._root = max(metas)[1]
 
     def value(self, bucket: bytes, key: bytes) -> bytes:
-        """Return the value of a key in a bucket of the first level."""
+        """Return the value of a key in a top-level bucket."""
         found = self._find(self._page(self._root), bucket)
         root, _ = _BUCKET.unpack_from(found)
-        page = self._page(root) if root else found[_BUCKET.size :]  # a small one
+        page = self._page(root) if root else found[_BUCKET.size :]  # an inline bucket
         return self._find(page, key)
 
     def _meta(self, number: int) -> tuple[int, int] | None:
@@ -121,7 +121,7 @@ def _leaves(page: bytes, count: int) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _below(page: bytes, count: int, key: bytes) -> int:
-    """Return the page below a branch that would have the key."""
+    """Return the child page of a branch in which the key would be."""
     found = 0
     for number in range(count):
         at = _HEADER.size + number * _BRANCH.size
@@ -133,7 +133,7 @@ def _below(page: bytes, count: int, key: bytes) -> int:
 
 
 def _fnv(raw: bytes) -> int:
-    """Return FNV-1a in 64 bits, which bbolt checks its meta pages by."""
+    """Return the 64-bit FNV-1a hash, bbolt's checksum of meta pages."""
     found = 0xCBF29CE484222325
     for byte in raw:
         found = (found ^ byte) * 0x100000001B3 % 2**64

@@ -1,7 +1,7 @@
-"""lnd's options that follow from a node's settings.
+"""Convert a node's settings to lnd's options.
 
-Each key knows the versions of lnd that have it. An option that a version lacks is not
-written, because lnd does not start with an option it does not know.
+Each key has the range of lnd versions that support it. An option that the node's
+version lacks is left out, because lnd does not start with an unknown option.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -22,12 +22,12 @@ class Key(Struct, frozen=True):
     """An option's name, and the versions of lnd that have it."""
 
     name: str
-    since: Version | None = None  # the first that has it
-    until: Version | None = None  # the first that lacks it again
+    since: Version | None = None  # the first version that has it
+    until: Version | None = None  # the first version that no longer has it
 
     @classmethod
     def of(cls, setting: Setting) -> "Key":
-        """Return the option that a setting becomes."""
+        """Return lnd's option for a setting."""
         return cls(
             setting.lnd,
             since=Version.of(setting.since) if setting.since else None,
@@ -48,7 +48,7 @@ def lines(
     *,
     table: Mapping[str, Setting] = TABLE,
 ) -> Iterator[tuple[str, str]]:
-    """List the options that this version of lnd gets for these settings."""
+    """List the options for these settings that this version of lnd supports."""
     for name, setting in table.items():
         key = Key.of(setting)
         if _is_passed_on(setting, settings) and key.known_to(version):
@@ -58,7 +58,7 @@ def lines(
 
 
 def files(settings: NodeSettings) -> dict[str, bytes]:
-    """Return the content of the files that lnd reads settings from, by name."""
+    """Return the files that options refer to: their content, by name."""
     return {
         setting.file: _CONTENT[setting.kind](getattr(settings, name), field=name)
         for name, setting in TABLE.items()

@@ -1,18 +1,18 @@
-"""Efficient search for the few log lines of lnd that matter.
+"""Efficient search for the few lines of lnd's log that matter.
 
-One kind is sent to the owner; another has the height of the last block.
+The owner is notified of one kind; another has the height of the last block.
 
 lnd logs `[ERR] GRPH: out of order block: expecting height=9, got height=7`
-when its chain backend has gone astray, and should be restarted soon. A peer
-can put words into other lines (aliases, error messages), so a line counts
-only if it matches in full.
+if its chain backend reports blocks in the wrong order; it should be
+restarted soon. A peer can write text into other lines (aliases, error
+messages), so a line counts only if it matches in full.
 """
 
 import re
 from datetime import timedelta
 from typing import Final
 
-QUIET: Final = timedelta(minutes=10)  # what comes sooner after another is one burst
+QUIET: Final = timedelta(minutes=10)  # errors closer together count as one burst
 _TELLTALE = b"[ERR] GRPH: out of order block: "
 _LINE = re.compile(
     rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \[ERR\] GRPH: out of order block: "
@@ -20,7 +20,7 @@ _LINE = re.compile(
 )
 
 
-# The first stands at each block, the second once after a start.
+# lnd logs the first at each block, the second once after a start.
 _TELLTALES: Final = (
     b"[INF] NTFN: New block: height=",
     b"[INF] LTND: Chain backend is fully synced! ",
@@ -45,6 +45,6 @@ def last_height(content: bytes) -> int | None:
 
 def out_of_order(content: bytes) -> list[str]:
     """Return lnd's out-of-order errors in whole lines of its log."""
-    if _TELLTALE not in content:  # as good as always; 1 MiB takes 0.1 ms
+    if _TELLTALE not in content:  # almost always; 1 MiB takes 0.1 ms
         return []
     return [line.decode() for line in content.split(b"\n") if _LINE.fullmatch(line)]

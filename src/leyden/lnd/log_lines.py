@@ -1,7 +1,7 @@
-"""Lines of lnd's log for people: their levels, and filtering by them.
+"""Filter lines of lnd's log by level and text.
 
-A line without a level of its own goes on from the one before it: a message of several
-lines, or a stack trace.
+A line without a level continues the one before it: a message of several lines, or a
+stack trace.
 """
 
 import re
@@ -15,7 +15,7 @@ _LINE: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \[([A-Z]{3})\]
 
 
 class Level(IntEnum):
-    """A level of lnd's log, by its three letters."""
+    """A log level of lnd, named by its three letters."""
 
     TRC = 0
     DBG = 1
@@ -37,11 +37,11 @@ def matching(
 ) -> list[LogLine]:
     """Return the last lines of at least this level that contain the text.
 
-    They are read from the end, and no further than they have to be.
+    Lines are read from the end, and no more of them than necessary.
     """
     wanted = contains.casefold()
     found: list[LogLine] = []
-    below: list[str] = []  # lines that contain it, and go on from one not read yet
+    below: list[str] = []  # matching continuations of a line that is not read yet
     for text in reversed(lines):
         if not wanted or wanted in text.casefold():
             below.append(text)
@@ -54,7 +54,7 @@ def matching(
                 break
         below.clear()
     else:
-        if level <= Level.INF:  # theirs, as far as anybody knows
+        if level <= Level.INF:  # the level of these is unknown
             found += [LogLine(Level.INF, each) for each in below]
     return found[:most][::-1]
 

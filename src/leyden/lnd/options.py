@@ -1,4 +1,4 @@
-"""lnd's options for a node that the platform decides."""
+"""The options of a node's lnd that the platform sets."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -20,7 +20,7 @@ _ORIGIN = re.compile(
     r"https?://[A-Za-z0-9.\-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?"
 )
 _LEVELS: Final = {"trace", "debug", "info", "warn", "error", "critical", "off"}
-# Options that may stand in the file more than once.
+# Options that the file may contain more than once.
 REPEATABLE: Final = frozenset(
     {
         "restlisten",
@@ -37,42 +37,42 @@ _NEW_LOGS = Version(0, 19, 0)
 
 
 class Logs(Struct, frozen=True, kw_only=True):
-    """Limits on lnd's logs: an owner can enable trace logging."""
+    """Limits on the size of lnd's logs, as an owner can enable trace logging."""
 
     files: int = 3
     file_mb: int = 10
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """All options of a node's lnd that its owner cannot set."""
+    """All options of a node's lnd that its owner can't set."""
 
     version: Version
     chain: Chain
     backend: Backend
     rest_listen: tuple[str, ...]
     rpc_listen: tuple[str, ...]
-    domain: str  # the node's api_endpoint, the one name a certificate may show
-    peer_listen: tuple[str, ...] = ()  # empty: it calls its peers, they cannot call
-    announced: tuple[str, ...] = ()  # HOST:PORT where peers are told they can find it
-    cors_origins: tuple[str, ...] = ()  # whose pages may talk to the node
+    domain: str  # the node's api_endpoint: the only name allowed in a certificate
+    peer_listen: tuple[str, ...] = ()  # empty: only outgoing peer connections
+    announced: tuple[str, ...] = ()  # HOST:PORT, as announced to the network
+    cors_origins: tuple[str, ...] = ()  # whose pages may call the node's API
     log_level: str = "info"
     logs: Logs = field(default_factory=Logs)
-    on_console: bool = False  # whether it prints its log as well; who runs it caps that
-    tls_files: tuple[Path, ...] = ()  # certificate and key; empty: in its folder
+    on_console: bool = False  # log to stdout too; the runtime must limit its size
+    tls_files: tuple[Path, ...] = ()  # certificate and key; empty: in the node's folder
 
     def __post_init__(self) -> None:
         check_backend(self.chain, self.backend)
         check_origins(self.cors_origins)
         if self.log_level not in _LEVELS:
-            raise SetupError(f"a log level is one of: {', '.join(sorted(_LEVELS))}")
+            raise SetupError(f"log level: must be one of {', '.join(sorted(_LEVELS))}")
         if not self.rest_listen or not self.rpc_listen:
             raise SetupError("a node needs addresses to serve REST and gRPC on")
 
 
 def check_origins(origins: Iterable[str]) -> None:
-    """Raise SetupError for a text that no browser would send as an origin."""
+    """Raise SetupError for a text that is not an origin as browsers send it."""
     if not all(map(_ORIGIN.fullmatch, origins)):
-        raise SetupError("an origin of pages looks like https://dashboard.example")
+        raise SetupError("an origin must look like https://dashboard.example")
 
 
 def lines(settings: NodeSettings, options: Options, home: Path) -> Lines:
@@ -105,17 +105,17 @@ def _decided(options: Options) -> Iterator[tuple[Key, str]]:
         yield Key("restcors"), origin
     for name, file in zip(("cert", "key"), options.tls_files, strict=False):
         yield Key(f"tls{name}path"), str(file)
-    # Should lnd ever make itself a certificate, it must not list this machine's names
-    # and addresses in it.
+    # If lnd ever creates its own certificate, this machine's names and addresses must
+    # not be in it.
     yield Key("tlsdisableautofill"), "true"
     yield Key("tlsextradomain"), options.domain
-    # lnd ends itself, and with code 0, when its chain backend or its signer is away for
-    # some minutes. That would look like a stop that its owner wanted, of every node at
-    # once; waiting for the backend is what they want.
+    # lnd exits with code 0 if its chain backend or its signer is unavailable for some
+    # minutes. That would look like a stop by the owner, of all nodes at once. Owners
+    # want their nodes to wait for the backend instead.
     yield Key("healthcheck.chainbackend.attempts"), "0"
     yield Key("healthcheck.remotesigner.attempts"), "0"
     yield Key("debuglevel"), options.log_level
-    # The log file is capped; what would go to the console as well is not.
+    # The log file's size is limited; that of the console's output is not.
     if not options.on_console:
         yield Key("logging.console.disable", since=_NEW_LOGS), "true"
     yield Key("logging.file.max-files", since=_NEW_LOGS), str(options.logs.files)
@@ -125,9 +125,10 @@ def _decided(options: Options) -> Iterator[tuple[Key, str]]:
 
 
 def _announcing(address: str) -> str:
-    """Return the option: what a name stands for, lnd looks up again and again.
+    """Return the option that announces this address to the network.
 
-    An onion address stands for itself: lnd announces it as it is, and needs no Tor.
+    lnd resolves `externalhosts` repeatedly. An onion address needs no resolving: lnd
+    announces it unchanged, even without Tor.
     """
     host = address.rpartition(":")[0].strip("[]")
     if is_host(host):

@@ -1,7 +1,7 @@
-"""lnd's REST API without I/O: headers of requests, and parsing of responses.
+"""lnd's REST API without I/O: request headers, and parsing of responses.
 
 `client.py` does the I/O with asyncio, `leyden.client.lnd` with blocking calls; poold
-speaks the same protocol. Light to import, because the library is.
+has the same protocol. Fast to import, as the Python library must be.
 """
 
 import json
@@ -11,17 +11,17 @@ from typing import Any, Final
 from leyden.errors import LeydenError, NodeAway, NodeRefused
 from leyden.values import Struct
 
-CALL_S: Final = 30.0  # for one call; opening a wallet takes lnd longer
-CONNECT_S: Final = 10.0  # of that, for connecting
+CALL_S: Final = 30.0  # for one call; lnd takes longer to open a wallet
+CONNECT_S: Final = 10.0  # the part of that for connecting
 _LOWEST_ERROR: Final = 400
 _UNKNOWN: Final = 2  # gRPC's code, for responses without one
 _RETRY_AFTER_S: Final = 5
 
 
 class Errors(Struct, frozen=True):
-    """The errors to raise, which depend on whose lnd is called.
+    """Functions that create the errors to raise; they depend on whose lnd is called.
 
-    `away` gets the reason as a verb phrase ("does not answer"). `refused` gets lnd's
+    `away` gets the reason as a verb phrase ("does not respond"). `refused` gets lnd's
     own reason, and its gRPC status code.
     """
 
@@ -42,12 +42,12 @@ NODE: Final = Errors(_away, refused)
 
 
 def headers(macaroon: str) -> dict[str, str]:
-    """Return the headers that authenticate a call by a macaroon in hex, if any."""
+    """Return the headers that authenticate a call with a macaroon in hex, if any."""
     return {"Grpc-Metadata-macaroon": macaroon} if macaroon else {}
 
 
 def read(status: int, content: bytes, errors: Errors) -> dict[str, Any]:
-    """Parse a response; raise the error if it is one."""
+    """Parse a response; raise if it is an error."""
     body = _read(content, errors)
     if status >= _LOWEST_ERROR:
         raise _refusal(body, errors)
@@ -55,7 +55,7 @@ def read(status: int, content: bytes, errors: Errors) -> dict[str, Any]:
 
 
 def read_line(content: bytes, errors: Errors) -> dict[str, Any]:
-    """Parse one line of a stream; raise the error if it is one."""
+    """Parse one line of a stream; raise if it is an error."""
     body = _read(content, errors)
     if "error" in body:
         raise _refusal(body, errors)

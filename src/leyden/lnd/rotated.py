@@ -1,8 +1,8 @@
 """The rotated files of lnd's log.
 
-lnd renames lnd.log to lnd.log.N, packs that into lnd.log.N.gz, and then
-removes it: both may exist, and then the packed one is incomplete. Numbers
-rise; the oldest files are removed.
+lnd renames lnd.log to lnd.log.N, compresses that to lnd.log.N.gz, and then
+removes lnd.log.N. While both exist, the compressed one is incomplete. The
+numbers rise; lnd removes the oldest files.
 """
 
 import gzip
@@ -36,11 +36,11 @@ class Part(Struct, kw_only=True):
 
 
 def rotated(path: str) -> Rotated:
-    """List a log's rotated files, without one that is still being packed."""
+    """List a log's rotated files, without one that is still being compressed."""
     folder, name = os.path.split(path)
     found: Rotated = {}
     try:
-        entries = os.listdir(folder)  # noqa: PTH208  a str, kept for each node
+        entries = os.listdir(folder)  # noqa: PTH208  it is a str, stored for each node
     except OSError:
         return found
     for entry in sorted(entries, reverse=True):  # lnd.log.7.gz before lnd.log.7
@@ -57,12 +57,12 @@ def newest(old: Rotated) -> int:
 def unread(
     old: Rotated, stack: ExitStack, *, since: int, offset: int, head: bytes
 ) -> tuple[list[Part], bool]:
-    """Open files newer than `since`; return them and whether all are there.
+    """Open files newer than `since`; return them, and whether none is missing.
 
-    A file may begin with `head`: its first `offset` bytes were already read.
+    If a file begins with `head`, its first `offset` bytes were already read.
     """
     if newest(old) < since:
-        since = 0  # lnd removes the oldest: without the newest it counts anew
+        since = 0  # the newest one is gone, so lnd numbers them from 1 again
     numbers = sorted(number for number in old if number > since)
     complete = not numbers or numbers[0] == since + 1
     parts, found = [], offset == 0
@@ -81,7 +81,7 @@ def unread(
 def _part(path: Path, stack: ExitStack) -> Part:
     try:
         raw = stack.enter_context(_opened(path))
-    except FileNotFoundError:  # packed since it was listed
+    except FileNotFoundError:  # compressed since it was listed
         path = path.with_name(f"{path.name}.gz")
         raw = stack.enter_context(_opened(path))
     size = raw.seek(0, os.SEEK_END)
@@ -89,7 +89,7 @@ def _part(path: Path, stack: ExitStack) -> Part:
         raw.seek(0)
         return Part(file=raw, start=0, size=size)
     raw.seek(max(0, size - 4))
-    size = int.from_bytes(raw.read(4), "little")  # so gzip says how much it holds
+    size = int.from_bytes(raw.read(4), "little")  # gzip's field of the original size
     raw.seek(0)
     packed = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb"))
     return Part(file=packed, start=0, size=size)

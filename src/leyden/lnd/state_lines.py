@@ -1,16 +1,16 @@
-"""A parser of state streams: chunked HTTP/1.1, a JSON line per state."""
+"""A parser for lnd's state stream: chunked HTTP/1.1, a line of JSON for each state."""
 
 import json
 from typing import Final
 
 from leyden.domain.observations import State
 
-_LONGEST_ANSWER: Final = 16 * 1024
+_LONGEST_RESPONSE: Final = 16 * 1024
 _END_OF_HEADERS: Final = b"\r\n\r\n"
 
 
 class NotAStream(Exception):
-    """The answer is not a state stream."""
+    """The response is not a state stream."""
 
 
 class StateLines:
@@ -32,21 +32,21 @@ class StateLines:
         while (chunk := self._take_chunk()) is not None:
             *lines, self._line = (self._line + chunk).split(b"\n")
             states += [_state(line) for line in lines if line.strip()]
-        if len(self._buffer) + len(self._line) > _LONGEST_ANSWER:
+        if len(self._buffer) + len(self._line) > _LONGEST_RESPONSE:
             raise NotAStream("its response is too large")
         return states
 
     def _read_headers(self) -> bool:
         end = self._buffer.find(_END_OF_HEADERS)
         if end < 0:
-            if len(self._buffer) > _LONGEST_ANSWER:
+            if len(self._buffer) > _LONGEST_RESPONSE:
                 raise NotAStream("its headers do not end")
             return False
         status, *headers = self._buffer[:end].lower().split(b"\r\n")
         if not status.startswith(b"http/1.1 200"):
-            raise NotAStream("it does not answer 200")
+            raise NotAStream("its status is not 200")
         if b"transfer-encoding: chunked" not in headers:
-            raise NotAStream("it does not answer in chunks")
+            raise NotAStream("its response is not chunked")
         self._buffer = self._buffer[end + len(_END_OF_HEADERS) :]
         self._in_body = True
         return True
@@ -61,7 +61,7 @@ class StateLines:
             raise NotAStream("its chunks have no size") from None
         start = end + 2
         if size == 0:
-            raise NotAStream("it ended its answer")
+            raise NotAStream("it ended its response")
         if len(self._buffer) < start + size + 2:
             return None
         chunk = self._buffer[start : start + size]
@@ -73,4 +73,4 @@ def _state(line: bytes) -> State:
     try:
         return State(json.loads(line)["result"]["state"])
     except (ValueError, KeyError, TypeError):
-        raise NotAStream("it speaks of something else") from None
+        raise NotAStream("a line is not a state") from None

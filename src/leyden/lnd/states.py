@@ -1,10 +1,10 @@
-"""Watches of lnd's state through its state stream: one connection, no polling.
+"""Watch lnd's state through its state stream: one connection, no polling.
 
-lnd answers `GET /v1/state/subscribe` without a macaroon, from about 50 ms
-after its exec on, with one line of JSON for each new state, and never ends
-the answer. Ten thousand of these are open at once, so each is a bare
-protocol on uvloop: 51 KiB of memory where an HTTP client's stream takes
-several times that, and no task that waits.
+lnd responds to `GET /v1/state/subscribe` without a macaroon, from about 50 ms
+after its exec, with a line of JSON for each new state. The response never
+ends. Ten thousand of these streams are open at once, so each is a bare
+protocol on uvloop: it takes 51 KiB of memory and no task, while an HTTP
+client's stream takes several times as much.
 """
 
 import asyncio
@@ -25,20 +25,20 @@ from leyden.values import Struct
 
 log = logging.getLogger(__name__)
 
-# From exec to the first answer lnd needs 50 ms at the very least. To be refused on this
-# machine costs 50 µs; each wait is a part of the time it has taken so far, so that what
-# is lost is little for whoever is quick, and a storm of starts does not spend on
-# knocking what the starting needs.
+# From exec to its first response lnd takes at least 50 ms. A refused connection on this
+# machine costs 50 µs. Each wait is a fraction of the time since the start: a node that
+# starts fast is noticed with little delay, and when many start at once, connection
+# attempts do not take the CPU time that the starts need.
 OPENS_AFTER_S: Final = 0.03
 _FIRST_WAIT_S: Final = 0.0025
-_PART: Final = 0.04
+_WAIT_FRACTION: Final = 0.04
 _LONGEST_WAIT_S: Final = 1.0
-# Whoever is there answers within milliseconds. What went to where nobody was is sent
-# there again; a new connection goes to where the node is by now.
-_ANSWERS_WITHIN_S: Final = 5.0
+# A reachable node accepts within milliseconds. TCP would resend to an address that is
+# gone; a new connection goes to the node's current address.
+_CONNECT_S: Final = 5.0
 _HANDSHAKE_S: Final = 20.0
-# lnd says nothing for days. One that gave us up while its machine was cut off would be
-# listened to for two hours more, by the system's own choice.
+# lnd may send nothing for days. If it dropped the connection while its machine was cut
+# off, the system's defaults would notice that only after two hours.
 _KEPT_ALIVE: Final = (
     (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
     (socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 60),
@@ -48,15 +48,15 @@ _KEPT_ALIVE: Final = (
 
 
 class Address(Struct, frozen=True):
-    """The address of an lnd, and the one name in its certificate."""
+    """The address of an lnd, and the name in its certificate."""
 
-    host: str  # an IP address: it is never looked up
+    host: str  # an IP address, which needs no DNS
     port: int
     name: str
 
 
 class Watch(asyncio.Protocol):
-    """A watch of one lnd: connects, listens, reconnects when it ends."""
+    """A watch of one lnd: connects, listens, and reconnects after a disconnect."""
 
     __slots__ = (
         "_address",
@@ -65,7 +65,7 @@ class Watch(asyncio.Protocol):
         "_lines",
         "_loop",
         "_next",
-        "_tell",
+        "_report",
         "_tls",
         "_transport",
         "_turns",
@@ -76,20 +76,20 @@ class Watch(asyncio.Protocol):
         self,
         address: Address,
         tls: ssl.SSLContext,
-        tell: Callable[[State], None],
+        report: Callable[[State], None],
         *,
         opens_after_s: float = 0.0,
         turns: AbstractAsyncContextManager[object] | None = None,
     ) -> None:
-        """Begin to connect; `turns` is entered for each TLS handshake.
+        """Start to connect; `turns` is entered for each TLS handshake.
 
-        Thousands made at once would each exceed their time limit, and block
-        everything else meanwhile.
+        It limits how many run at once: thousands would all exceed their time limit,
+        and block everything else meanwhile.
         """
         self._turns = turns or contextlib.nullcontext()
         self._address = address
         self._tls = tls
-        self._tell = tell
+        self._report = report
         self._loop = asyncio.get_running_loop()
         self._lines = StateLines()
         self._transport: asyncio.Transport | None = None
@@ -107,55 +107,55 @@ class Watch(asyncio.Protocol):
         if self._transport is not None:
             self._transport.abort()
 
-    def _knock_later(self) -> None:
+    def _connect_later(self) -> None:
         taken_s = self._loop.time() - self._began
-        wait_s = min(max(_FIRST_WAIT_S, _PART * taken_s), _LONGEST_WAIT_S)
+        wait_s = min(max(_FIRST_WAIT_S, _WAIT_FRACTION * taken_s), _LONGEST_WAIT_S)
         self._next = self._loop.call_later(wait_s, self._connect)
 
     def _connect(self) -> None:
-        """Begin to connect; a local refusal arrives before this returns."""
+        """Start to connect; a local refusal arrives before this returns."""
         family = socket.AF_INET6 if ":" in self._address.host else socket.AF_INET
         try:
-            knocking = socket.socket(family, socket.SOCK_STREAM)
-        except OSError:  # too many files are open; it will pass
-            self._knock_later()
+            sock = socket.socket(family, socket.SOCK_STREAM)
+        except OSError:  # too many open files; try again later
+            self._connect_later()
             return
-        knocking.setblocking(False)  # noqa: FBT003  the standard library's
-        error = knocking.connect_ex((self._address.host, self._address.port))
+        sock.setblocking(False)  # noqa: FBT003  the standard library's
+        error = sock.connect_ex((self._address.host, self._address.port))
         if error in {0, errno.EINPROGRESS}:
-            error = knocking.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+            error = sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
         if error:
-            knocking.close()
-            self._knock_later()
+            sock.close()
+            self._connect_later()
         else:
-            entering = self._loop.create_task(self._adopt_connection(knocking))
-            # Not in `_enter` itself: cancelled before its first step it never begins.
-            entering.add_done_callback(partial(_close_unless_entered, knocking))
-            self._next = entering
+            adopting = self._loop.create_task(self._adopt_connection(sock))
+            # Not in the task itself: if cancelled before its first step, it never runs.
+            adopting.add_done_callback(partial(_close_unless_adopted, sock))
+            self._next = adopting
 
-    async def _adopt_connection(self, knocking: socket.socket) -> bool:
+    async def _adopt_connection(self, sock: socket.socket) -> bool:
         """Take over the new connection; return False if it failed."""
         try:
             for option in _KEPT_ALIVE:
-                knocking.setsockopt(*option)
-            # Without a turn: those on a machine that is lost would have all of them.
-            async with asyncio.timeout(_ANSWERS_WITHIN_S):
-                await _connected(knocking)
+                sock.setsockopt(*option)
+            # Outside `turns`: connections to a lost machine would occupy all of them.
+            async with asyncio.timeout(_CONNECT_S):
+                await _connected(sock)
             async with self._turns, asyncio.timeout(_HANDSHAKE_S):
                 await self._loop.create_connection(
                     lambda: self,
-                    sock=knocking,
+                    sock=sock,
                     ssl=self._tls,
                     server_hostname=self._address.name,
                 )
         except (OSError, TimeoutError) as error:
             if isinstance(error, ssl.SSLError) and not self._warned:
-                self._warned = True  # once is enough: it knocks every second
+                self._warned = True  # once is enough: it reconnects every second
                 log.warning(
                     "an lnd presents a certificate that is not ours",
                     extra={"host": self._address.name, "why": str(error)},
                 )
-            self._knock_later()
+            self._connect_later()
             return False
         self._next = None
         return True
@@ -184,30 +184,28 @@ class Watch(asyncio.Protocol):
         self._began = self._loop.time()
         for state in states:
             if not self._closed:
-                self._tell(state)
+                self._report(state)
 
     def connection_lost(self, _: Exception | None) -> None:
         """Reconnect, unless closed."""
         self._transport = None
         if not self._closed:
-            self._knock_later()
+            self._connect_later()
 
 
-def _close_unless_entered(
-    knocking: socket.socket, entering: "asyncio.Task[bool]"
-) -> None:
-    if entering.cancelled() or not entering.result():
-        knocking.close()
+def _close_unless_adopted(sock: socket.socket, adopting: "asyncio.Task[bool]") -> None:
+    if adopting.cancelled() or not adopting.result():
+        sock.close()
 
 
-async def _connected(knocking: socket.socket) -> None:
+async def _connected(sock: socket.socket) -> None:
     """Wait until a pending connection is accepted or refused."""
     loop = asyncio.get_running_loop()
     writable = asyncio.Event()
-    loop.add_writer(knocking, writable.set)
+    loop.add_writer(sock, writable.set)
     try:
         await writable.wait()
     finally:
-        loop.remove_writer(knocking)
-    if error := knocking.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
+        loop.remove_writer(sock)
+    if error := sock.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR):
         raise OSError(error, os.strerror(error))

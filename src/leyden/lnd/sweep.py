@@ -1,10 +1,11 @@
-"""Removal of plaintext macaroons from disk; no node may have any.
+"""Delete plaintext macaroons from a node's folder.
 
-Macaroons on disk are keys to a wallet in plaintext. A wallet created and
-unlocked statelessly leaves none. One unlock without `stateless_init` writes
-admin.macaroon and seven more, and the platform cannot see inside the TLS
-connection of the unlock. So the files are searched for and deleted, and the
-owner is told. lnd does not miss them: it only writes them.
+A macaroon on disk is a plaintext key to a wallet. A wallet that is created
+and unlocked statelessly leaves none. A single unlock without
+`stateless_init` writes admin.macaroon and seven more, and the platform can't
+see inside the TLS connection of the unlock. So the files are searched for
+and deleted, and the owner is notified. lnd only writes them, and never reads
+them.
 """
 
 import contextlib
@@ -22,8 +23,8 @@ def find(home: Path) -> tuple[str, ...]:
 def sweep(home: Path) -> tuple[str, ...]:
     """Delete the macaroons under a node's folder; list what was deleted.
 
-    Links are deleted, never followed: a node's own process may have left them
-    for a platform that runs as root. A second call finds nothing.
+    Links are deleted, never followed: a node's process may have created them as a
+    trap for a platform that runs as root. A second call finds nothing.
     """
     return tuple(sorted(_walk(home, remove=True)))
 

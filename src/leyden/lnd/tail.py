@@ -1,15 +1,15 @@
 """Resumable reading of a log that lnd rotates.
 
-A place names a file and how much of it was read; it outlasts our process.
-An inode alone does not identify a file: packing an old log frees its inode,
-and a new log may get it. So the first bytes are stored as well: they begin
-with the time, to the millisecond.
+A place names a file and how much of it was read; it is stored in the
+database. An inode alone does not identify a file: compressing an old log
+frees its inode, and a new log may get it. So the first bytes are stored too:
+they begin with the time, to the millisecond.
 
 Cost (measured): checking a log that has not grown is one stat, 2 µs; one
 that has, 40 µs. inotify would wake the platform at every line of every node
-instead. A normal check reads at most 1 MiB, which takes 1 ms; longer
-backlogs are read in a thread, 16 MiB at the most: an owner who floods the
-log (trace logging) can hide a line from himself, and costs no more.
+instead. A normal check reads at most 1 MiB, which takes 1 ms. Longer backlogs
+are read in a thread, at most 16 MiB: an owner who floods the log (trace
+logging) may miss a notification, but costs no more.
 """
 
 import os
@@ -22,12 +22,12 @@ from leyden.lnd.log import last_height, out_of_order
 from leyden.lnd.rotated import UNREADABLE, Part, Rotated, newest, rotated, unread
 from leyden.values import Struct, replace
 
-MOST_BYTES: Final = 1 << 20  # read in passing, and in one piece
-MOST_BEHIND: Final = 16 << 20  # the most to read of what was written while we were away
-_BEFORE: Final = 1 << 16  # where the height is looked for in an old log
-_MOST_COMPLAINTS: Final = 100  # only one is announced; a flood of them takes no memory
+MOST_BYTES: Final = 1 << 20  # in a quick read, and in one piece
+MOST_BEHIND: Final = 16 << 20  # the most to read of a backlog
+_TAIL_BYTES: Final = 1 << 16  # the part of a log that is searched for its last height
+_MOST_COMPLAINTS: Final = 100  # one is announced; this limits memory
 _HEAD: Final = 32
-_INODE: Final = (1 << 63) - 1  # as databases count; some file systems use one bit more
+_INODE: Final = (1 << 63) - 1  # what databases store; some file systems use 64 bits
 _TRIES: Final = 3  # each fails if the log is rotated at that moment
 
 
@@ -37,10 +37,10 @@ class Place(Struct, frozen=True):
     inode: int = 0
     offset: int = 0
     head: bytes = b""
-    rotated: int = 0  # the number of the newest old file by then
+    rotated: int = 0  # the number of the newest rotated file at that time
 
 
-BEGINNING: Final = Place()  # before the first line of all
+BEGINNING: Final = Place()  # before the very first line
 END: Final = Place(offset=-1)  # after the last line at the time of the read
 
 
@@ -54,7 +54,7 @@ class NewLines(Struct, frozen=True, kw_only=True):
     complete: bool = True  # whether each line was read
 
 
-def look(path: str, place: Place) -> NewLines | None:
+def read_new(path: str, place: Place) -> NewLines | None:
     """Read new lines quickly; return None if there are none."""
     try:
         stat = os.stat(path)  # noqa: PTH116  half the cost of Path.stat
@@ -73,9 +73,9 @@ def look(path: str, place: Place) -> NewLines | None:
 def catch_up(path: str, place: Place) -> NewLines:
     """Read new lines, including those in files rotated meanwhile.
 
-    1. List the old files, and open the log: if rotated in between, start over.
-    2. Find what was not read: the rest of the place's file, the files after it,
-       and the log.
+    1. List the rotated files and open the log; if it was rotated in between, retry.
+    2. Find the unread part: the rest of the place's file, the files after it, and the
+       log.
     3. Read that, the newest 16 MiB of it.
     """
     for _ in range(_TRIES):
@@ -85,7 +85,7 @@ def catch_up(path: str, place: Place) -> NewLines:
                 if newest(rotated(path)) == newest(old):
                     return _caught_up(log, old, place)
         except OSError:
-            break  # it is between two files: the next look finds it
+            break  # lnd is between two files: the next call reads it
     return NewLines(place=place)
 
 
@@ -93,8 +93,8 @@ def height_at_the_end(path: str) -> int:
     """Return the block height at the end of a log; 0 if unknown."""
     try:
         with open(path, "rb", opener=open_theirs) as log:
-            log.seek(max(0, os.fstat(log.fileno()).st_size - _BEFORE))
-            return last_height(log.read(_BEFORE)) or 0
+            log.seek(max(0, os.fstat(log.fileno()).st_size - _TAIL_BYTES))
+            return last_height(log.read(_TAIL_BYTES)) or 0
     except OSError:
         return 0
 
@@ -142,8 +142,8 @@ class _Findings:
     ) -> int:
         """Read whole lines; return the position after the last one.
 
-        `cut` means that the start is within a line, which is skipped: its rest may
-        be text that anybody wrote there.
+        `cut` means that the start is within a line. The rest of that line is skipped:
+        a peer may have written it.
         """
         file.seek(start)
         at, left = start, b""
@@ -154,7 +154,7 @@ class _Findings:
             content = left + more
             end = content.rfind(b"\n") + 1
             if end == 0 and len(content) >= MOST_BYTES:
-                end = len(content)  # no line that we look for is that long
+                end = len(content)  # no relevant line is that long
             self._take(content[:end])
             left = content[end:]
         return at - len(left)

@@ -1,4 +1,4 @@
-"""Transactions from their bytes: their ids, and the size that their fee is for."""
+"""Parse raw transactions: their ids, and their virtual sizes."""
 
 import hashlib
 from collections.abc import Iterator
@@ -65,7 +65,7 @@ def _read(raw: bytes, begins: int) -> _Found:
 
 
 def _number(raw: bytes, at: int) -> tuple[int, int]:
-    """Return a compact number, and where the bytes after it begin."""
+    """Return a compact-size integer, and the position after it."""
     first = raw[at]
     length = {0xFD: 2, 0xFE: 4, 0xFF: 8}.get(first)
     if length is None:

@@ -7,7 +7,7 @@ from typing import Final
 from cryptography import x509
 
 # OpenSSL's X509_V_FLAG_NO_CHECK_TIME, which Python has no name for.
-_WHENEVER: Final = 0x200000
+_NO_CHECK_TIME: Final = 0x200000
 
 
 def trusting(authority_pem: str) -> ssl.SSLContext:
@@ -22,29 +22,28 @@ def trusting(authority_pem: str) -> ssl.SSLContext:
 
 
 def trusting_whenever(authority_pem: str) -> ssl.SSLContext:
-    """Return a context for listening to lnds of this machine.
+    """Return a context for connecting to lnds of this machine; it ignores expiry.
 
-    It accepts expired certificates: an lnd that was not restarted for a year
-    still has one, and its state must be known all the same, also if the clock
-    is wrong. Clients check the time; we know which process we have started.
+    An lnd that was not restarted for a year has an expired certificate, but its
+    state must still be known, also if the clock is wrong. Clients do check the
+    time; here we know which process we started.
     """
     context = trusting(authority_pem)
-    context.verify_flags |= _WHENEVER
+    context.verify_flags |= _NO_CHECK_TIME
     return context
 
 
 def trusting_chain(shared: ssl.SSLContext, chain_pem: bytes) -> ssl.SSLContext:
     """Return a context that trusts a node's own chain.
 
-    Usually that is the shared context, whose authority issues all nodes'
+    Usually that is the shared context, whose authority issues the nodes'
     certificates. An uploaded chain may be from any authority: it is trusted
-    because we gave it to this node ourselves, and no issuer above it is
-    checked.
+    because we passed it to this node ourselves, and its issuer is not checked.
     """
     try:
         last = x509.load_pem_x509_certificates(chain_pem)[-1]
     except ValueError:
-        return shared  # none was written yet; the next lnd has one
+        return shared  # not written yet
     for root in shared.get_ca_certs(binary_form=True):
         if x509.load_der_x509_certificate(root).subject == last.issuer:
             return shared

@@ -49,7 +49,7 @@ class Manual:
         self._origins = Origins(origins)
         self._protection = protection(settings)
         self._kept: dict[str, _Kept] = {}
-        self._making = asyncio.Lock()  # whoever waits for it takes no thread
+        self._making = asyncio.Lock()  # waiting for it takes no thread
 
     async def __call__(self, scope: Scope, receive: Any, send: Any) -> None:
         """Handle one request."""

@@ -98,7 +98,7 @@ class Poold:
             )
         except grpc.aio.AioRpcError as error:
             raise _meaning(error.details() or error.code().name) from None
-        if answered is None:  # so gRPC tells of bytes that are no message
+        if answered is None:  # how gRPC reports bytes that are no message
             raise _meaning("its response can't be parsed")
         return answered
 

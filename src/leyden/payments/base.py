@@ -76,7 +76,7 @@ class TreasuryFunds(Protocol):
     """The treasury's funds, as its operator sees them."""
 
     async def holdings(self) -> Holdings:
-        """Return the treasury's balances; raise TreasuryAway if it does not answer."""
+        """Return the treasury's balances; raise TreasuryAway if it does not respond."""
         ...
 
     async def paid_orders(self) -> list[PaidOrder]:

@@ -64,7 +64,7 @@ class Watch:
     async def _reporting_errors(self, step: Coroutine[Any, Any, None]) -> None:
         try:
             await step
-        except Exception as error:  # noqa: BLE001  raised again by whoever listens
+        except Exception as error:  # noqa: BLE001  raised again at the listener
             self._updates.put_nowait(error)
 
     async def _new_invoices(self) -> None:

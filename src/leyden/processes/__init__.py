@@ -1,23 +1,21 @@
-"""Programs that outlive us: started apart and identified reliably later.
+"""Start programs that outlive us, and identify them reliably later.
 
-Promises:
+Guarantees:
 - A started program has a session of its own and files for its output; it
   keeps running when we are killed. While we run we are its parent and
   learn its exit code.
-- An Identity names one run of one program for ever: process ids are
-  reused, so it holds the start time and the boot as well. Signals go
-  through a pidfd that was checked against it: another process with the
-  same pid never gets one.
-- A claim is a file that a program holds locked for as long as it lives,
-  with its pid in it. Starting a program whose claim is held starts nothing
-  and returns the holder; there is no moment, not even a kill -9 of
-  ourselves half-way, at which a second one could start or the first be
-  lost.
+- An Identity names one run of one program forever: process ids are reused,
+  so it also has the start time and the boot. Signals go through a pidfd that
+  was checked against it: another process with the same pid never gets one.
+- A claim is a file that a program keeps locked as long as it runs, with its
+  pid in it. Starting a program whose claim is locked starts nothing and
+  returns the holder. At no moment, even if we are killed half-way, can a
+  second one start or the first be lost.
 
     lnd = await spawn(["/cache/lnd", "--lnddir=..."], log=log, claim=home / "claim")
-    code = await exited(lnd)     # None: it was not our child, so nobody told us
+    code = await exited(lnd)     # None: unknown, as it was not our child
     await stop(lnd, grace_s=30)  # does nothing when it has ended
-    lnd = holder(home / "claim") # after a restart of ours: it, or None
+    lnd = holder(home / "claim") # after we restart: the same lnd, or None
 """
 
 from leyden.processes.claims import held_by_unseen_program, holder

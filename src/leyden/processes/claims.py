@@ -14,13 +14,13 @@ from pathlib import Path
 from leyden.errors import SetupError
 from leyden.processes.identity import Identity, identify_after_exec
 
-# A claim is locked before its pid is written; what lies between takes milliseconds.
+# A claim is locked some milliseconds before the pid is written.
 _NAMED_WITHIN_S = 5.0
-_LOOK_AGAIN_S = 0.002
+_POLL_S = 0.002
 
 
 def holder(claim: Path) -> Identity | None:
-    """Return the program that holds a claim; None when nobody does."""
+    """Return the program that holds a claim; None if it is free."""
     try:
         file = os.open(claim, os.O_RDWR | os.O_CLOEXEC)
     except FileNotFoundError:
@@ -31,16 +31,16 @@ def holder(claim: Path) -> Identity | None:
             if (found := _named(file)) is not None:
                 return found
             _refuse_late(claim, deadline)
-            time.sleep(_LOOK_AGAIN_S)  # only while someone starts it at this moment
+            time.sleep(_POLL_S)  # only while it is being started right now
     finally:
         os.close(file)
     return None
 
 
 def held_by_unseen_program(claim: Path) -> bool:
-    """Return whether a claim is held by a program that cannot be seen from here.
+    """Return whether a claim is held by a process that can't be identified from here.
 
-    It may be in another container, or be about to give its name.
+    It may be in another container, or not have written its pid yet.
     """
     try:
         file = os.open(claim, os.O_RDWR | os.O_CLOEXEC)
@@ -65,7 +65,7 @@ async def take(claim: Path) -> int | Identity:
         if found is not None:
             return found
         _refuse_late(claim, deadline)
-        await asyncio.sleep(_LOOK_AGAIN_S)
+        await asyncio.sleep(_POLL_S)
 
 
 def _locked(file: int) -> bool:
@@ -81,7 +81,7 @@ def _named(file: int) -> Identity | None:
     pid = os.pread(file, 32, 0).strip()
     if not pid.isdigit():
         return None
-    # The pid may be of a run long past, and be a stranger's by now.
+    # The pid may be from an earlier run, and belong to another process by now.
     return identify_after_exec(int(pid)) if _has_open(int(pid), file) else None
 
 
@@ -98,6 +98,5 @@ def _has_open(pid: int, file: int) -> bool:
 def _refuse_late(claim: Path, deadline: float) -> None:
     if time.monotonic() > deadline:
         raise SetupError(
-            f"{claim} is locked by a process that did not give its name; "
-            f"`fuser {claim}` shows it"
+            f"{claim} is locked by an unknown process; `fuser {claim}` shows which"
         )

@@ -1,4 +1,4 @@
-"""Ending programs: waiting, stopping, killing.
+"""Wait for programs, stop and kill them.
 
 Everything goes through a pidfd that was compared with the identity after it
 was opened, so another process with the same pid is never affected.
@@ -13,7 +13,7 @@ from leyden.processes.identity import Identity, identify, start_of
 
 # Nothing survives SIGKILL for long, unless the disk below it hangs.
 _KILLED_WITHIN_S = 10.0
-# Exit codes of children, kept for those who ask after the child was reaped.
+# Exit codes of children, stored for callers that ask after the child was reaped.
 _MOST_CODES = 1024
 _codes: dict[Identity, int] = {}
 
@@ -21,7 +21,7 @@ _codes: dict[Identity, int] = {}
 async def exited(identity: Identity) -> int | None:
     """Wait for the end; return the exit code (minus the signal), or None if not ours.
 
-    Asking again, or asking after the end, gives the same answer at once.
+    Later calls return the same result at once.
     """
     pidfd = _open(identity)
     if pidfd is not None:
@@ -64,8 +64,8 @@ def _open(identity: Identity) -> int | None:
         pidfd = os.pidfd_open(identity.pid)
     except ProcessLookupError:
         return None
-    # Looked at after the opening: if the pid still is this run, the pidfd is too. A run
-    # that is ending has no program any more, but its pid, and when it started.
+    # Check after opening: if the pid is still this run's, so is the pidfd. An ending
+    # run no longer has a program, but still has its pid and start time.
     found = identify(identity.pid)
     ending = found is None and _start(identity.pid) == identity.started
     if found != identity and not ending:

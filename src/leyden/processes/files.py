@@ -1,8 +1,8 @@
-"""The limit on open files, and its division among their users.
+"""The limit on open files, and how it is shared.
 
 Without free files no request is accepted, no payment noticed and no node
-started. So a part that may open many, one for each caller or unpaid order,
-is limited to a share.
+started. So each part that may open many files, such as one for each caller
+or unpaid order, is limited to a share.
 """
 
 import resource
@@ -23,6 +23,6 @@ def share(one_in: int, *, enough: int) -> int:
 
 
 def most_files() -> int:
-    """Return how many files the machine lets each of our programs open."""
+    """Return how many files each of our programs can open."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     return most

@@ -18,7 +18,7 @@ class Identity(Struct, frozen=True):
 
     @classmethod
     def read(cls, written: str) -> Self:
-        """Parse the one that was written down."""
+        """Parse the text from `written`."""
         pid, started, exe = written.split(" ", 2)
         return cls(int(pid), started, exe)
 
@@ -32,21 +32,21 @@ def identify(pid: int) -> Identity | None:
     """Return the identity of a running process; None if there is none, or a zombie."""
     try:
         started = start_of(pid)
-        # A zombie has no program any more, so that this says it is not running.
+        # A zombie has no program, so it counts as not running.
         exe = Path(f"/proc/{pid}/exe").readlink()
     except OSError:
         return None
-    # A program that was replaced on disk goes on under its old name.
+    # A program that was replaced on disk keeps its old name.
     return Identity(pid, started, str(exe).removesuffix(" (deleted)"))
 
 
 def alive(identity: Identity) -> bool:
-    """Return whether this run is still going on."""
+    """Return whether this run is still running."""
     return identify(identity.pid) == identity
 
 
 def command_line(identity: Identity) -> list[str]:
-    """Return the words it was started with; none when it has ended."""
+    """Return the arguments it was started with; empty if it has ended."""
     try:
         words = Path(f"/proc/{identity.pid}/cmdline").read_bytes().split(b"\0")[:-1]
     except OSError:
@@ -55,7 +55,7 @@ def command_line(identity: Identity) -> list[str]:
 
 
 def stat_fields(identity: Identity) -> list[bytes]:
-    """Return the fields of /proc/PID/stat from the third on; none when it has ended."""
+    """Return the fields of /proc/PID/stat from the third on; empty if it has ended."""
     try:
         fields = _fields(identity.pid)
     except OSError:
@@ -64,12 +64,12 @@ def stat_fields(identity: Identity) -> list[bytes]:
 
 
 def start_of(pid: int) -> str:
-    """Return when a process started, a zombie too; OSError when there is none."""
+    """Return when a process (or zombie) started; raise OSError if there is none."""
     return _started(_fields(pid))
 
 
 def _fields(pid: int) -> list[bytes]:
-    # The name may hold anything, brackets too: the fields begin after the last one.
+    # The name may contain anything, even brackets: the fields begin after the last one.
     with open(f"/proc/{pid}/stat", "rb") as file:  # noqa: PTH123  half as long
         return file.read().rpartition(b")")[2].split()
 
@@ -80,10 +80,10 @@ def _started(fields: list[bytes]) -> str:
 
 @cache
 def _boot() -> str:
-    """Return which boot this is; there is no other one as long as we run."""
+    """Return the id of this boot, which can't change while we run."""
     return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
 
 
 def identify_after_exec(pid: int) -> Identity | None:
-    """Return the identity once the shell of a spawn is the program; None until then."""
+    """Return the identity once the shell has become the program; None until then."""
     return None if still_shell(pid) else identify(pid)

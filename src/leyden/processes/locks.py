@@ -1,6 +1,6 @@
 """File locks, each held by one process at a time.
 
-The lock (flock) ends with the process that has it, however that ends.
+The lock (flock) is released when its process ends, however that happens.
 """
 
 import contextlib

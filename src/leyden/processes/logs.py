@@ -1,4 +1,4 @@
-"""Output files of programs that never close them."""
+"""Limit the size of output files that programs never close."""
 
 import os
 from pathlib import Path
@@ -9,10 +9,10 @@ _COPY_BYTES = 1 << 20
 
 
 def cap(log: Path, *, most_bytes: int) -> bool:
-    """Move a file that has grown too large to NAME.1 and empty it; return whether.
+    """Copy a file that is too large to NAME.1 and truncate it; return whether it was.
 
-    The program keeps writing: it has the file open for appending, so it goes on at the
-    new end. A line written between the copy and the emptying is lost.
+    The program keeps writing: the file is open for appending, so it continues at the
+    new end. A line that is written between copying and truncating is lost.
     """
     try:
         if log.stat().st_size <= most_bytes:
@@ -22,7 +22,7 @@ def cap(log: Path, *, most_bytes: int) -> bool:
             log.open("rb") as source,
             draft(old, mode=PRIVATE, lasting=False) as copy,
         ):
-            # Only the end: a file that was long left alone may be any size.
+            # Only the end: an unattended file may be of any size.
             source.seek(max(0, log.stat().st_size - most_bytes))
             while data := source.read(_COPY_BYTES):
                 copy.write(data)

@@ -1,8 +1,8 @@
-"""How far a program yields to others where processors are short.
+"""Set the niceness of programs: their priority when CPU time is short.
 
-Linux may schedule sessions before processes (autogroup): then what counts is the
-niceness of a session, and that of a process only within its own. A program that was
-spawned leads a session of its own, so that both are set.
+Linux may schedule by session first (autogroup): then the niceness of the session
+counts, and that of a process only within its session. A spawned program leads a session
+of its own, so both are set.
 """
 
 import contextlib
@@ -10,15 +10,15 @@ import os
 from pathlib import Path
 from typing import Final
 
-# Without privilege nobody takes a higher niceness of a process back.
+# Without privileges a raised niceness can't be lowered again.
 _MOST_FOR_GOOD: Final = 10
 
 
 def set_niceness(pid: int, niceness: int) -> bool:
     """Set the niceness of a session's leader, its threads and its session.
 
-    Return False if the kernel asks to try again in a moment. What it does not
-    allow (another's process), or does not know, stays as it is.
+    Return False if the kernel says to try again later. Ignore what is not
+    permitted (another user's process), or not supported.
     """
     own = niceness if os.geteuid() == 0 else min(niceness, _MOST_FOR_GOOD)
     with contextlib.suppress(OSError):

@@ -1,9 +1,9 @@
 """The shell code that runs between our fork and the program.
 
-The child writes its pid itself, before it becomes the program: were we to
-write it after the fork, being killed in between would leave an unknown
-program. Limits are set here too, because our own code between fork and exec
-could deadlock on a lock that another thread held.
+The child writes its own pid, before it becomes the program: if we wrote it
+after the fork and were killed in between, the program would be unknown.
+Limits are set here too, because our own code between fork and exec could
+deadlock on a lock that another thread held.
 """
 
 import shutil
@@ -13,8 +13,8 @@ from pathlib import Path
 from leyden.values import Struct
 
 _SHELL = "/bin/sh"
-# Becomes another user on the way. Were Python to do so, it would have to fork in
-# earnest: 2 ms of processor and 18 ms on a busy machine, where 0.1 ms do.
+# Changes the user. If Python did that, it would need a full fork: 2 ms of CPU time, and
+# 18 ms on a busy machine, instead of 0.1 ms.
 _SETPRIV = shutil.which("setpriv", path="/usr/bin:/bin:/usr/sbin:/sbin")
 # $1 is the limits, the rest the program; stdout is the claim until the exec.
 _SCRIPT = (
@@ -29,7 +29,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     open_files: int | None = None
     address_space: int | None = None  # bytes
     data: int | None = None  # bytes
-    core: int | None = 0  # a core dump of a wallet is a wallet
+    core: int | None = 0  # a core dump contains the wallet
 
     def words(self) -> str:
         """Return the limits as arguments of ulimit: letters; memory in KiB."""
@@ -62,7 +62,7 @@ def still_shell(pid: int) -> bool:
     """Return whether a process is still the shell, not yet the program."""
     try:
         line = Path(f"/proc/{pid}/cmdline").read_bytes()
-        if not line:  # the kernel is just exchanging the programs; or it is a zombie
+        if not line:  # the kernel is just replacing the program, or it is a zombie
             fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2]
             return not fields.startswith((b" Z", b" X"))
     except OSError:

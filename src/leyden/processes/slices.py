@@ -1,8 +1,8 @@
-"""How soon a thread is let in where others use the processors.
+"""Request short scheduler slices, so that a thread runs soon on busy processors.
 
-Since Linux 6.12 a thread may ask for a slice of its own. One that asks for a short one
-is let in as soon as it has something to do; else it waits until whoever computes has
-come to the end of a usual slice, 3 ms, however nice that one is.
+Since Linux 6.12 a thread can request the length of its time slices. With short ones it
+runs as soon as it has something to do. Otherwise it waits until the running thread's
+slice ends: usually 3 ms, whatever that thread's niceness.
 """
 
 import ctypes
@@ -10,13 +10,13 @@ import os
 from ctypes import c_int32, c_uint32, c_uint64
 from typing import Final
 
-_SHORT_NS: Final = 100_000  # the shortest that Linux takes
+_SHORT_NS: Final = 100_000  # the shortest that Linux accepts
 _RESET_ON_FORK: Final = 1
 _SYSCALLS: Final = {"x86_64": 314, "aarch64": 274}  # of sched_setattr
 
 
 class _Attributes(ctypes.Structure):
-    """struct sched_attr, as sched_setattr(2) has it."""
+    """struct sched_attr of sched_setattr(2)."""
 
     _fields_ = (
         ("size", c_uint32),
@@ -31,10 +31,10 @@ class _Attributes(ctypes.Structure):
 
 
 def ask_for_short_slices() -> bool:
-    """Ask for short slices for this thread; return whether the kernel took it.
+    """Request short slices for this thread; return whether the kernel accepted that.
 
-    Programs and threads that it starts have usual ones. Older kernels take it, and go
-    on as before.
+    Programs and threads that it starts have the usual ones. Older kernels accept the
+    request and ignore it.
     """
     number = _SYSCALLS.get(os.uname().machine)
     if number is None:

@@ -1,4 +1,4 @@
-"""Starting programs apart from us."""
+"""Start programs that outlive us."""
 
 import asyncio
 import os
@@ -22,9 +22,9 @@ from leyden.processes.shell import (
 
 __all__ = ["Limits", "spawn"]
 
-# What a program inherits unless told otherwise: our own environment holds secrets.
+# The variables that programs inherit by default: our environment contains secrets.
 _HARMLESS = ("HOME", "LANG", "PATH", "TZ")
-_LOOK_AGAIN_S = 0.001
+_POLL_S = 0.001
 
 
 async def spawn(
@@ -39,14 +39,14 @@ async def spawn(
     gid: int | None = None,
     niceness: int = 0,
 ) -> Identity:
-    """Start a program apart from us, or return the holder of its claim.
+    """Start a program that outlives us, or return the holder of its claim.
 
     An identity is returned even if the program ended at once: exited() returns
     its code, and the log says why.
     """
     program = argv[0]
     if not os.access(program, os.X_OK):
-        raise SetupError(f"{program} is missing or cannot be run")
+        raise SetupError(f"{program} is missing or not executable")
     if uid is not None and can_change_user():
         argv, uid, gid = as_user(argv, uid, uid if gid is None else gid), None, None
     held = os.open(os.devnull, os.O_WRONLY) if claim is None else await take(claim)
@@ -63,22 +63,22 @@ async def spawn(
         uid=uid,
         gid=gid,
     )
-    # In a thread, as the kernel shows nobody a program while it becomes another one; on
-    # a busy machine that takes 20 ms. It closes what is held, even if we are cancelled.
+    # In a thread, as /proc shows no program while the kernel replaces it, which takes
+    # 20 ms on a busy machine. It closes the claim's file, even if we are cancelled.
     starting = asyncio.to_thread(_start, program, fork, held, niceness)
     return await asyncio.shield(asyncio.ensure_future(starting))
 
 
 def _start(program: str, fork: Callable[[], int], held: int, niceness: int) -> Identity:
-    """Start it, and wait until it is the program."""
+    """Fork, and wait until the child has become the program."""
     try:
         pid = fork()
     finally:
         os.close(held)
     if niceness:
         set_niceness(pid, niceness)
-    while still_shell(pid):  # another program tells no event
-        time.sleep(_LOOK_AGAIN_S)
+    while still_shell(pid):  # there is no event for an exec
+        time.sleep(_POLL_S)
     # A zombie of ours stays until we reap it, so its start can still be read.
     return identify_after_exec(pid) or Identity(pid, start_of(pid), program)
 
@@ -114,6 +114,6 @@ def _fork(
         )
     finally:
         os.close(output)
-    # We reap it through its pidfd; Popen must neither do so nor complain that it runs.
+    # We reap it through its pidfd; Popen must not do so, nor warn that it still runs.
     child.returncode = 0
     return child.pid

@@ -3,11 +3,11 @@
 The gateway counts who is connected, and refuses those over the limit (see
 gateway/connection_limits.c), but each has been accepted by then. Here a packet that
 would open a connection is dropped before any program sees it: by its source address,
-and by its port. A client that is held back sends it again.
+and by its port. A client whose packet was dropped sends it again.
 
-It is dropped and not refused: an answer to each packet would double a flood, and would
-go to the owner of a forged address. Connection tracking is not used: it would be on for
-the whole machine then, and a flood can fill its table.
+It is dropped and not rejected: a reply to each packet would double a flood, and would
+go to the owner of a forged address. Connection tracking is not used: it would then be
+on for the whole machine, and a flood can fill its table.
 """
 
 from collections.abc import Iterable, Iterator
@@ -33,7 +33,9 @@ class PortLimits(Struct, frozen=True, kw_only=True):
     ports: tuple[tuple[int, int], ...]  # ranges, with both ends
     per_source: int
     per_port: int | None = None
-    unlimited: tuple[Network, ...] = ()  # by source; by port all are counted
+    unlimited: tuple[
+        Network, ...
+    ] = ()  # per source; the limit of a port counts all sources
 
     @property
     def begins(self) -> str:
@@ -45,7 +47,7 @@ class PortLimits(Struct, frozen=True, kw_only=True):
         return f"tcp dport {{ {ports} }} {_BEGINS}"
 
     def chains(self, own: tuple[Network, ...]) -> Iterator[str]:
-        """Return the sets and chains for what comes in."""
+        """Return the sets and chains for incoming connections."""
         for suffix, kind, _ in _SOURCES:
             yield _set(f"{self.name}{suffix}", f"type {kind};")
         yield _set(f"{self.name}_ports", "type inet_service;")
@@ -91,7 +93,7 @@ class Arrivals(Struct, frozen=True, kw_only=True):
             yield from chain("departures", [limit])
 
     def departing(self) -> Iterator[str]:
-        """Return the rule for packets of nodes: their users are their sources."""
+        """Return the rule for packets of nodes, which are limited by their user."""
         if self.peers is not None:
             yield f"{self.peers.begins} jump departures"
 

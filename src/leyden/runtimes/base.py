@@ -75,10 +75,10 @@ class Runtime(Protocol):
     async def observe(self, node: Node) -> Observation:
         """Return the observation of the process in `node.process`, possibly unknown.
 
-        A node without any data here is unknown: nobody saw its process end.
+        A node without any data here is unknown: its process was not seen to end.
 
         From then on the callback of `watch` gets observations of it: this is how
-        processes are adopted that an earlier run of ours has started.
+        processes that an earlier run of ours started are adopted.
         """
         ...
 
@@ -90,7 +90,7 @@ class Runtime(Protocol):
         """
         ...
 
-    def forget(self, node_id: str) -> None:
+    def unwatch(self, node_id: str) -> None:
         """Stop watching a node, which keeps running: another process watches it."""
         ...
 
@@ -115,7 +115,7 @@ class Runtime(Protocol):
 
 
 class HomeChanges(Struct, frozen=True, kw_only=True):
-    """The changes in a node's folder since the last look."""
+    """The changes in a node's folder since the last read."""
 
     channel_backup: bytes | None = None  # None: unchanged
     log: NewLines | None = None  # the new lines of its log; None: none
@@ -127,15 +127,15 @@ NO_CHANGES = HomeChanges()
 class Usage(Struct, frozen=True, kw_only=True):
     """A node's use of its machine, and its progress on its chain.
 
-    None is not known, and is never shown as 0. Processor time is counted on a machine
-    of ours; a cluster says how much of it is used now.
+    None means unknown, and is never shown as 0. A machine of ours counts CPU time; a
+    cluster reports how many CPUs are used now.
     """
 
     memory: int | None = None  # bytes in RAM
     cpu_s: float | None = None  # since its lnd was started
-    cpu_cores: float | None = None  # 0.5 is half of one processor
+    cpu_cores: float | None = None  # used now; 0.5 is half of one CPU
     disk: int | None = None  # bytes
-    height: int = 0  # of the last block it told of; 0 is not known
+    height: int = 0  # of the last block it mentioned; 0: unknown
 
 
 STOPPED: Final = Usage(memory=0, cpu_s=0.0, cpu_cores=0.0)
@@ -149,7 +149,7 @@ class Reports(Protocol):
         ...
 
     async def heights(self) -> Mapping[str, int]:
-        """Return the last height that each node was said to have, by id."""
+        """Return the last reported height of each node, by id."""
         ...
 
     async def channel_backup(self, node_id: str) -> bytes | None:
@@ -179,7 +179,7 @@ class Homes(Protocol):
         """Return the public key that lnd wrote down; "" before its first unlocking."""
         ...
 
-    def look(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, place: Place) -> HomeChanges:
         """Return the changes; cheap enough to be called for every node all the time.
 
         The log is read from this place on. If it has grown too much since, it is not
@@ -196,9 +196,9 @@ class Homes(Protocol):
         ...
 
     async def usage(self, node: Node) -> Usage:
-        """Return what the node takes."""
+        """Return the node's usage."""
         ...
 
     async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
-        """Return what each takes apart from its disk, by id; cheap for thousands."""
+        """Return each node's usage without its disk, by id; cheap for thousands."""
         ...

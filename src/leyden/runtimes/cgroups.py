@@ -1,11 +1,12 @@
-"""Control groups: the kernel holds each node to its share of the machine.
+"""Control groups: the kernel limits each node to its share of the machine.
 
-A group for each node, below one of the installation: how much memory it may take, how
-much it counts where processors are short, how many threads it may have. A group lasts
-as long as its lnd: the next one begins with nothing charged to it.
+Each node has a group, below one of the installation. It limits the node's memory and
+threads, and sets its weight where CPUs are short. A group lasts as long as its lnd: the
+next lnd gets a new group, with nothing charged to it.
 
-Version 2 is known, one tree with every controller in it: all that supported systems
-have. Without root there are no groups, nor in a container that may not create any.
+Only version 2 is supported (one tree with every controller in it): all supported
+systems have it. Without root there are no groups, nor in a container that may not
+create any.
 """
 
 import contextlib
@@ -24,10 +25,10 @@ MOUNT: Final = Path("/sys/fs/cgroup")
 _CONTROLLERS: Final = "cgroup.controllers"
 _ENABLED: Final = "cgroup.subtree_control"
 _MEMBERS: Final = "cgroup.procs"
-# Go has a thread for each call that blocks. lnd comes to some dozens.
+# Go has a thread for each blocking call. lnd has some dozens.
 _MOST_THREADS: Final = 1_024
 
-# By controller: the file of its limit, and what is written there.
+# By controller: the file of its limit, and the value to write there.
 Limits = Mapping[str, tuple[str, Callable[[Share], int]]]
 LIMITS: Final[Limits] = {
     "cpu": ("cpu.weight", lambda share: share.weight),
@@ -50,7 +51,7 @@ class Cgroups:
         self.folder = mount / self._name
 
     def unavailable_reason(self) -> str:
-        """Return why there cannot be any here; "" where there can."""
+        """Return why groups are unavailable here; "" if they are available."""
         try:
             # At the root of the tree: below a service's own group no group may have
             # limits while the service itself is in there.
@@ -65,7 +66,7 @@ class Cgroups:
         return ""
 
     def prepare(self) -> None:
-        """Create what the nodes' groups will be in; SetupError where that fails."""
+        """Create the parent of the nodes' groups; raise SetupError if that fails."""
         if why := self.unavailable_reason():
             raise SetupError(why)
         try:
@@ -87,7 +88,7 @@ class Cgroups:
             group.mkdir(exist_ok=True)
             for file, value in self._limits.values():
                 _write(group / file, value(share))
-            if not alive(process):  # a stranger may have its pid by now
+            if not alive(process):  # another program may have its pid by now
                 self.release(node_id)
                 return
             _write(group / _MEMBERS, process.pid)
@@ -101,9 +102,9 @@ class Cgroups:
             )
 
     def release(self, node_id: str) -> bool:
-        """Remove the group of an lnd that ended; return whether it lacked memory.
+        """Remove the group of an lnd that ended; return whether it ran out of memory.
 
-        A group that somebody is in stays.
+        A group with processes in it stays.
         """
         group = self.folder / node_id
         short = _has_ended_some(group / "memory.events")
@@ -121,7 +122,7 @@ class Cgroups:
             self.folder.rmdir()
 
     def _open(self) -> None:
-        """Create the folder of our groups, and let groups in it have limits."""
+        """Create the folder of our groups, and enable limits for groups in it."""
         self.folder.mkdir(exist_ok=True)
         wanted = self._limits.keys()
         for folder in (self._mount, self.folder):
@@ -138,7 +139,7 @@ class Cgroups:
 
 
 def _has_ended_some(counts: Path) -> bool:
-    """Return whether the kernel ended anything there for want of memory."""
+    """Return whether the kernel killed a process there for lack of memory."""
     try:
         lines = counts.read_text().splitlines()
     except OSError:
@@ -147,7 +148,7 @@ def _has_ended_some(counts: Path) -> bool:
 
 
 def _write(file: Path, value: object) -> None:
-    # Opened without O_CREAT: whatever the kernel does not know is an error, no file.
+    # Opened without O_CREAT: a file that the kernel does not have is an error.
     opened = os.open(file, os.O_WRONLY | os.O_CLOEXEC)
     try:
         os.write(opened, str(value).encode())

@@ -47,13 +47,13 @@ class SeveralRuntimes:
         for each in self._runtimes.values():
             each.watch(on_observation)
 
-    def forget(self, node_id: str) -> None:
-        """Stop watching a node, whoever watches it."""
+    def unwatch(self, node_id: str) -> None:
+        """Stop watching a node, which keeps running."""
         for each in self._runtimes.values():
-            each.forget(node_id)
+            each.unwatch(node_id)
 
     def is_outdated(self, node: Node) -> bool:
-        """Return whether the node's lnd has other options than those set now."""
+        """Return whether the node's lnd runs with outdated options."""
         return self._runtimes[node.runtime].is_outdated(node)
 
     async def run(self) -> None:
@@ -84,9 +84,9 @@ class SeveralHomes:
         """Return the node's public key, where it can be read."""
         return await self._homes[node.runtime].public_key(node)
 
-    def look(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, place: Place) -> HomeChanges:
         """Return the changes in the node's folder."""
-        return self._homes[node.runtime].look(node, place)
+        return self._homes[node.runtime].read_changes(node, place)
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read the rest of a node's log."""
@@ -97,11 +97,11 @@ class SeveralHomes:
         return await self._homes[node.runtime].sweep(node)
 
     async def usage(self, node: Node) -> Usage:
-        """Return what the node takes."""
+        """Return the node's usage."""
         return await self._homes[node.runtime].usage(node)
 
     async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
-        """Return what each takes apart from its disk."""
+        """Return each node's usage without its disk."""
         of: defaultdict[RuntimeName, list[Node]] = defaultdict(list)
         for node in nodes:
             of[node.runtime].append(node)

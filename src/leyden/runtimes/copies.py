@@ -1,7 +1,7 @@
 """A node's files as an archive, and their digest: equal on both sides of a copy.
 
-Only folders and regular files: lnd leaves nothing else, and its user may. What is
-written before each start, and `lost+found`, are not part of it.
+Only folders and regular files are copied: lnd creates nothing else, though its user
+could. Files that are written before each start, and `lost+found`, are left out.
 """
 
 import asyncio
@@ -48,9 +48,9 @@ def content(folder: Path) -> Content:
 
 
 def size(folder: Path) -> int:
-    """Return the bytes of all files in a folder, in which lnd may be writing.
+    """Return the size of all files in a folder, in which lnd may be writing.
 
-    That is 0 where there is no folder.
+    It is 0 if there is no folder.
     """
     total = 0
     for _, path in _files(folder):
@@ -80,7 +80,7 @@ async def packed(folder: Path) -> AsyncGenerator[bytes, None]:
 
 
 async def unpack(folder: Path, archive: AsyncIterator[bytes]) -> None:
-    """Write an archive into a new folder, durably; raise where it is cut short."""
+    """Write an archive into a new folder, durably; raise if it is cut short."""
     feed = _Feed()
     writing = asyncio.create_task(asyncio.to_thread(_unpack, folder, feed))
     try:
@@ -116,7 +116,7 @@ class _Feed(io.RawIOBase):
         return True
 
     def end(self, *, whole: bool) -> None:
-        """Record that nothing more comes."""
+        """Mark the end: no more parts follow."""
         self._whole = self._whole or whole
         self._parts.put(None)
 
@@ -166,7 +166,7 @@ def _inside(folder: Path, name: str) -> Path:
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
-    """Yield each regular file with its name in the folder, in the order of bytes."""
+    """Yield each regular file with its name in the folder, sorted by bytes."""
     found = []
     for where, folders, listed in os.walk(folder):
         names = listed

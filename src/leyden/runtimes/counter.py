@@ -7,9 +7,9 @@ from leyden.files import write_private
 
 
 def read(path: Path) -> Start:
-    """Return the last start; where nothing was counted, none."""
+    """Return the number of the last start; none if no start was counted."""
     try:
-        # A copy is another file: the same one keeps its number for as long as it lives.
+        # A copy has another inode; a file keeps its inode while it exists.
         with path.open() as file:
             return Start(number=int(file.read()), copy=f"{path.stat().st_ino}")
     except (FileNotFoundError, ValueError):
@@ -17,5 +17,5 @@ def read(path: Path) -> Start:
 
 
 def count(path: Path, known: Start) -> None:
-    """Count one more, durably: the database hears of it later."""
+    """Count one more start, durably; the database is updated later."""
     write_private(path, f"{next_number(known, read(path))}\n")

@@ -1,19 +1,19 @@
-"""What nodes may reach of the network: a policy, held by nftables on their users.
+"""Egress policies: what nodes may reach, enforced by nftables on their users.
 
-An owner has their lnd's macaroon, so lnd calls out for them: to peers, watchtowers, a
-remote signer. It must not be their way to other nodes, to the platform, its database,
-or the networks that only this machine is in.
+An owner has their lnd's macaroon, so they can make lnd connect: to peers, watchtowers,
+a remote signer. They must not reach other nodes that way, nor the platform, its
+database, or the networks that only this machine is in.
 
-A packet of a node's user may go
-1. as an answer, from the ports on which its lnd serves, peers among others;
+A packet of a node's user may leave
+1. as a reply, from the ports on which its lnd serves, peers among others;
 2. to the node's own address, at those ports: lnd's REST calls its gRPC;
-3. through an opening: the chain backend, the resolver, the peer ports of the gateway,
-   what the operator names;
-4. to public addresses, but for this machine's own and those the operator closed.
+3. to an opening: the chain backend, the resolver, the peer ports of the gateway, what
+   the operator lists;
+4. to public addresses, except this machine's own and those the operator closed.
 
-The policy hangs on the users and on nothing else. Packets that the kernel itself sends,
-resets say, have no user: a rule that says who may pass instead of who is held stops
-them, and refused connections then hang.
+The policy matches users and nothing else. Packets that the kernel itself sends, such as
+resets, have no user: a rule that lists who may send, instead of who is limited, would
+stop them, and refused connections would hang.
 """
 
 import hashlib
@@ -56,10 +56,10 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
 
     home: Path
     placement: Placement
-    openings: tuple[Opening, ...] = ()  # to be reached although they are not public
-    closed: tuple[Network, ...] = ()  # not to be reached although they are
-    locked: tuple[Opening, ...] = ()  # the same, of one port: its host has others
-    arrivals: Arrivals | None = None  # how often connections to nodes may begin
+    openings: tuple[Opening, ...] = ()  # allowed although they are not public
+    closed: tuple[Network, ...] = ()  # refused although they are public
+    locked: tuple[Opening, ...] = ()  # refused, one port each: the host has other ports
+    arrivals: Arrivals | None = None  # limits on new connections to nodes
 
     @property
     def table(self) -> str:
@@ -68,14 +68,15 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
 
     @property
     def users(self) -> tuple[int, int]:
-        """Return the first and the last user who is held."""
+        """Return the first and the last user that the policy covers."""
         return block_of(self.placement)
 
     def rules(self) -> str:
         """Return the table's rules; loading them replaces the old ones at once."""
         first, last = self.users
         home = str(self.home)
-        # Only a home that can be named whole and plainly is ever looked for again.
+        # The path is stored if it fits and needs no escaping. Only then can the policy
+        # be found abandoned.
         named = len(home) <= _MOST_COMMENT and _PLAIN.fullmatch(home) is not None
         comment = home if named else "/"
         return "\n".join(
@@ -100,8 +101,8 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
         answers = f"{serves[:-2]}, {self.placement.peer_port} }}"
         if self.arrivals is not None:
             yield from self.arrivals.departing()
-        # Nothing begins with such a packet. Asking for the flags and not for the state
-        # of the connection does without conntrack, which may be off for loopback.
+        # No connection begins with such a packet. Matching flags instead of the
+        # connection's state needs no conntrack, which may be off for loopback.
         yield f"tcp sport {answers} tcp flags & (syn | ack) != syn accept"
         yield f"ip daddr {self.placement.network} tcp dport {serves} goto own"
         for opening in self.openings:
@@ -110,7 +111,7 @@ class EgressPolicy(Struct, frozen=True, kw_only=True):
         for opening in self.locked:
             for network in (opening.network, *_inside_nat64([opening.network])):
                 yield f"{_to(network)} {_at(opening)} goto refuse"
-        # To each address of this machine, the public ones too, the way is this.
+        # Packets to this machine's addresses leave here, the public ones too.
         yield 'oifname "lo" goto refuse'
         yield from _refuse(SPECIAL_V4)
         yield from _refuse(SPECIAL_V6)
@@ -161,7 +162,7 @@ def _refuse(networks: Iterable[Network]) -> Iterator[str]:
 
 
 def _inside_nat64(networks: Iterable[Network]) -> list[IPv6Network]:
-    """Return the addresses by which NAT64 leads to those of IPv4 among them."""
+    """Return the NAT64 addresses of the IPv4 networks among them."""
     base = int(NAT64.network_address)
     return [
         IPv6Network(

@@ -1,9 +1,9 @@
 """A runtime in memory, without lnd, for tests and trying things out.
 
-It behaves as a real one does, and fails on request: `fails_after="host"`
-ends each start after that step until `fails_after` is "" again. With `dies`
-the start does not fail: it ends as if the calling program were killed. Having
-failed after "checkpoint", its process was known already, and has ended.
+It behaves as a real one does, and fails on request: `fails_after="host"` ends
+each start after that step until `fails_after` is "" again. With `dies` the start
+does not fail: it ends as if the calling program were killed. If it fails after
+"checkpoint", its process was already reported, and has ended.
 """
 
 import asyncio
@@ -22,13 +22,13 @@ class FakeRuntime:
     def __init__(self, *, fails_after: str = "", says: State | None = None) -> None:
         self.fails_after = fails_after
         self.dies = False
-        self.says = says  # what each new lnd says at once
+        self.says = says  # the first state of each new lnd
         self.homes: dict[str, LaunchSpec] = {}
         self.running: dict[str, Checkpoint] = {}
         self.starts: list[str] = []
         self.stops: list[str] = []
         self.outdated: set[str] = set()
-        self.unreadable: set[str] = set()  # nodes whose folder the disk does not give
+        self.unreadable: set[str] = set()  # nodes whose folder cannot be read
         self._cut_off: set[str] = set()
         self._seen: dict[str, Observation] = {}
         self._on_observation: OnObservation = _nobody
@@ -36,7 +36,7 @@ class FakeRuntime:
     async def start(
         self, node: Node, launch_spec: LaunchSpec
     ) -> AsyncGenerator[Checkpoint, None]:
-        """Store a home, then a process; break off where the test asked for it."""
+        """Store a home, then a process; fail at the step that the test chose."""
         self._refuse_cut_off(node)
         self._fail_after("nothing")
         if node.has_wallet and node.id not in self.homes:
@@ -76,7 +76,7 @@ class FakeRuntime:
         self.homes.pop(node.id, None)
 
     async def observe(self, node: Node) -> Observation:
-        """Return what is known."""
+        """Return the last observation."""
         if node.id in self.unreadable:
             raise OSError(errno.EIO, "input/output error")
         if node.id not in self.homes or node.id in self._cut_off:
@@ -87,14 +87,14 @@ class FakeRuntime:
         return seen
 
     def watch(self, on_observation: OnObservation) -> None:
-        """Report what `say` and `end` make happen."""
+        """Report the changes that `say` and `end` make."""
         self._on_observation = on_observation
 
-    def forget(self, node_id: str) -> None:
+    def unwatch(self, node_id: str) -> None:
         """Do nothing: the watcher gets observations of all nodes."""
 
     def is_outdated(self, node: Node) -> bool:
-        """Return what a test has put there."""
+        """Return whether a test has marked the node as outdated."""
         return node.id in self.outdated
 
     async def run(self) -> None:
@@ -134,7 +134,7 @@ class FakeRuntime:
 
     def _refuse_cut_off(self, node: Node) -> None:
         if node.id in self._cut_off:
-            raise NodeAway(f"node {node.id}: its machine does not answer")
+            raise NodeAway(f"node {node.id}: its machine does not respond")
 
     def _fail_after(self, step: str) -> None:
         if self.fails_after == step:

@@ -1,4 +1,4 @@
-"""Homes in memory, without lnds in them, for tests and trying things out."""
+"""Nodes' folders in memory, without lnds, for tests and trying things out."""
 
 import errno
 from collections.abc import Iterable, Mapping
@@ -17,35 +17,35 @@ class FakeHomes:
         self.channel_backups: dict[str, bytes] = {}
         self.public_keys: dict[str, str] = {}
         self.complaints: dict[str, list[str]] = {}  # each log, from its beginning
-        self._looked: dict[str, bytes] = {}
+        self._last_read: dict[str, bytes] = {}
         self.macaroons: dict[str, tuple[str, ...]] = {}
-        self.unreadable: set[str] = set()  # nodes whose folder the disk does not give
+        self.unreadable: set[str] = set()  # nodes whose folder cannot be read
         self.used: dict[str, Usage] = {}
 
     async def log(self, node: Node, lines: int) -> list[str]:
-        """Return the last lines that were put there."""
+        """Return the last lines that a test has set."""
         return self.logs.get(node.id, [])[-lines:]
 
     async def channel_backup(self, node: Node) -> bytes | None:
-        """Return what was put there."""
+        """Return the channel backup that a test has set."""
         return self.channel_backups.get(node.id)
 
     async def public_key(self, node: Node) -> str:
-        """Return what was put there."""
+        """Return the public key that a test has set."""
         return self.public_keys.get(node.id, "")
 
-    def look(self, node: Node, place: Place) -> HomeChanges:
-        """Return what a test has added since the last look."""
+    def read_changes(self, node: Node, place: Place) -> HomeChanges:
+        """Return what a test has added since the last read."""
         if node.id in self.unreadable:
             raise OSError(errno.EIO, "input/output error")
         backup = self.channel_backups.get(node.id)
-        changed = backup if backup != self._looked.get(node.id) else None
+        changed = backup if backup != self._last_read.get(node.id) else None
         if backup is not None:
-            self._looked[node.id] = backup
+            self._last_read[node.id] = backup
         return HomeChanges(channel_backup=changed, log=self._read_on(node, place))
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
-        """Read on, as `look` does."""
+        """Read on, as `read_changes` does."""
         return self._read_on(node, place) or NewLines(place=place)
 
     def _read_on(self, node: Node, place: Place) -> NewLines | None:
@@ -62,9 +62,9 @@ class FakeHomes:
         return self.macaroons.pop(node.id, ())
 
     async def usage(self, node: Node) -> Usage:
-        """Return what was put there, or next to nothing."""
+        """Return the usage that a test has set, or a tiny one."""
         return self.used.get(node.id, Usage(memory=1, cpu_s=0.0, disk=1))
 
     async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
-        """Return what was put there of each, apart from its disk."""
+        """Return the usage of each node without its disk."""
         return {node.id: replace(await self.usage(node), disk=None) for node in nodes}

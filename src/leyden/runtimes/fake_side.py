@@ -1,4 +1,4 @@
-"""A side of moves in memory, for tests: what a node has is its launch spec."""
+"""A side of moves in memory, for tests: a node's only data is its launch spec."""
 
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
@@ -12,14 +12,14 @@ from leyden.runtimes.fake import FakeRuntime
 
 
 class FakeSide:
-    """A side of moves between fake runtimes: a home is its launch spec."""
+    """A side of moves between fake runtimes: a home holds only its launch spec."""
 
     def __init__(self, runtime: FakeRuntime) -> None:
         self.runtime = runtime
         self.sealed: dict[str, LaunchSpec] = {}
         self.copies: dict[tuple[str, str], LaunchSpec] = {}
         self.fails = ""  # why nothing can be written here
-        self.damages = False  # what is written here
+        self.damages = False  # the bytes written here
 
     async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
         """End the node's lnd, and hide its home."""
@@ -29,7 +29,7 @@ class FakeSide:
         self.sealed[node.id] = self.runtime.homes.pop(node.id, launch_spec)
 
     async def content(self, node: Node) -> Content:
-        """Return what is sealed, in a way."""
+        """Return a digest of the sealed home."""
         return _content(node, damaged=False)
 
     async def read(self, node: Node) -> AsyncGenerator[bytes, None]:
@@ -52,13 +52,13 @@ class FakeSide:
         return _content(node, damaged=self.damages)
 
     async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
-        """Put a copy where it can be started."""
+        """Move a copy to where it can be started."""
         if (node.id, copy) in self.copies:
             self.runtime.homes[node.id] = self.copies.pop((node.id, copy))
         return Start(number=next_number(last_start, last_start), copy="")
 
     async def unseal(self, node: Node) -> None:
-        """Put the sealed home back."""
+        """Unseal the home."""
         if node.id in self.sealed:
             self.runtime.homes[node.id] = self.sealed.pop(node.id)
 

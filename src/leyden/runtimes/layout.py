@@ -17,13 +17,13 @@ from leyden.lnd.chains import Backend, Chain
 from leyden.runtimes.placement import Placement
 from leyden.values import Struct
 
-# What is there is about the latest end, or of use to nobody.
+# Only the lines about the latest end are useful.
 MOST_OUTPUT: Final = 1 << 20
 _LND: Final = "lnd"
 
 
 def root(home_path: Path) -> Path:
-    """Return where the nodes of an installation are."""
+    """Return the folder with the nodes of an installation."""
     return home_path / "nodes"
 
 
@@ -33,12 +33,12 @@ def folder(root: Path, node: Node) -> Path:
 
 
 def is_here(root: Path, node: Node) -> bool:
-    """Return whether there is anything of the node."""
+    """Return whether the node has a folder here."""
     return folder(root, node).is_dir()
 
 
 def has_wallet(root: Path, node: Node) -> bool:
-    """Return whether there is a wallet of the node, on whichever chain."""
+    """Return whether the node has a wallet here, on any chain."""
     return home.has_wallet(folder(root, node) / _LND)
 
 
@@ -57,11 +57,11 @@ class Layout(Struct, frozen=True, kw_only=True):
     grounds: Mapping[Network, Ground]
 
     def folder(self, node: Node) -> Path:
-        """Return the folder that is ours."""
+        """Return the node's folder, which is ours."""
         return folder(self.root, node)
 
     def claim(self, node: Node) -> Path:
-        """Return the file that its lnd holds locked."""
+        """Return the file that its lnd keeps locked."""
         return self.root / node.id / "claim"
 
     def starts(self, node: Node) -> Path:
@@ -69,9 +69,9 @@ class Layout(Struct, frozen=True, kw_only=True):
         return self.root / node.id / "starts"
 
     def output(self, node: Node) -> Path:
-        """Return the file with what lnd prints."""
+        """Return the file with lnd's output."""
         return self.root / node.id / "output.log"
 
     def home(self, node: Node) -> Path:
-        """Return the folder that is lnd's."""
+        """Return lnd's own folder."""
         return self.folder(node) / _LND

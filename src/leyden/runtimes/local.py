@@ -1,8 +1,7 @@
-"""Nodes as processes of this machine: one lnd each, apart from us.
+"""Nodes as processes of this machine: one lnd each, independent of us.
 
 An lnd outlives us: it has a session of its own, and is found again by its
-claim. Its state and its end are seen through its state stream and a pidfd;
-nothing polls.
+claim. Its state stream reports its state, and a pidfd its end; nothing polls.
 """
 
 import asyncio
@@ -96,7 +95,7 @@ class LocalRuntime:
         self._turns = asyncio.Semaphore(_HANDSHAKES_AT_ONCE)
         self._on_observation: OnObservation = lambda _, __: None
         layout.root.mkdir(parents=True, exist_ok=True)
-        layout.root.chmod(0o711)  # whatever the umask: each node's user passes through
+        layout.root.chmod(0o711)  # despite the umask: each node's user passes through
 
     async def start(
         self, node: Node, launch_spec: LaunchSpec
@@ -120,7 +119,7 @@ class LocalRuntime:
             self._launches.refuse_old_copy(node, launch_spec.last_start)
             lnd = await self._launches.program(node)
             if self._egress is not None:
-                await self._egress.admit()  # raises where no node may start now
+                await self._egress.admit()  # raises if no node may start now
             await asyncio.to_thread(self._launches.make_home, node, launch_spec, host)
             running = await self._launches.spawn(node, lnd)
         self._watch(node, running, new=new)
@@ -138,13 +137,13 @@ class LocalRuntime:
             raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
         await processes.stop(running, grace_s=self._grace_s)
         if watched := self._watched.get(node.id):
-            await asyncio.wait([watched.ending])  # so that the end has been seen
+            await asyncio.wait([watched.ending])  # until the end has been recorded
 
     async def remove(self, node: Node) -> None:
         """Delete the node's folder; refuse while an lnd runs in it."""
         if await self._holder(node) is not None:
             raise Conflict(f"node {node.id}: its lnd runs")
-        self.forget(node.id)
+        self.unwatch(node.id)
         with contextlib.suppress(FileNotFoundError):
             await asyncio.to_thread(shutil.rmtree, self.layout.folder(node))
 
@@ -168,9 +167,9 @@ class LocalRuntime:
         """Report each state and each end from now on."""
         self._on_observation = on_observation
 
-    def forget(self, node_id: str) -> None:
+    def unwatch(self, node_id: str) -> None:
         """Stop listening to a node, which keeps running."""
-        self._unknown.discard(node_id)  # the process that watches it now reports that
+        self._unknown.discard(node_id)  # now reported by the process that watches it
         if watched := self._watched.pop(node_id, None):
             watched.drop()
 
@@ -187,15 +186,15 @@ class LocalRuntime:
     def close(self) -> None:
         """Stop listening; the nodes keep running."""
         for node_id in list(self._watched):
-            self.forget(node_id)
+            self.unwatch(node_id)
         if self._cgroups is not None:
-            self._cgroups.remove()  # except those with processes
+            self._cgroups.remove()  # except those of running lnds
 
     async def _holder(self, node: Node) -> Identity | None:
         """Return the node's running lnd, if any; NodeAway if it cannot be seen."""
         claim = self.layout.claim(node)
         try:
-            # Or it is being started at this moment.
+            # Or it is being started right now.
             if processes.held_by_unseen_program(claim):
                 return await asyncio.to_thread(processes.holder, claim)
             return processes.holder(claim)
@@ -240,7 +239,9 @@ class LocalRuntime:
                 trusting_chain(self._trusts, home.certificate(self.layout.home(node))),
                 on_state,
                 opens_after_s=OPENS_AFTER_S if new else 0,
-                turns=None if new else self._turns,  # whose owner waits goes first
+                turns=None
+                if new
+                else self._turns,  # a node whose owner waits starts first
             ),
             ending=asyncio.create_task(self._await_end(node, running)),
         )

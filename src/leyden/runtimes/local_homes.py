@@ -20,22 +20,22 @@ from leyden.runtimes.layout import MOST_OUTPUT, Layout
 from leyden.values import Struct, replace
 
 _MOST_LOG: Final = 1 << 20
-# lnd's backup has 100 bytes for each channel and some for itself.
+# lnd's backup takes 100 bytes per channel, and a few more.
 _MOST_BACKUP: Final = 4 << 20
 _PAGE: Final = os.sysconf("SC_PAGE_SIZE")
 _TICKS: Final = os.sysconf("SC_CLK_TCK")
-# Nobody else waits for longer than these few take: 30 µs each, with its log 100.
+# After so many nodes, other tasks get a turn: one takes 30 µs, with its log 100.
 _AT_A_TIME: Final = 10
 
 
-class _Looked(Struct):
+class _Files(Struct):
     """A node's paths as text: creating a Path takes longer than a stat."""
 
     log: str
     output: str
     backup: str
-    height: int = 0  # of the last block that the log told of
-    is_followed: bool = False  # whether `look` reads the log in this process
+    height: int = 0  # of the last block that the log mentions
+    is_followed: bool = False  # whether `read_changes` follows the log in this process
     size: int = -1  # of the log when its end was read
     mark: tuple[int, int] | None = None  # the backup's: inode and time of writing
 
@@ -45,13 +45,13 @@ class LocalHomes:
 
     def __init__(self, layout: Layout) -> None:
         self._layout = layout
-        self._looked: dict[str, _Looked] = {}
+        self._files: dict[str, _Files] = {}
 
     async def log(self, node: Node, lines: int) -> list[str]:
-        """Return the last lines of lnd's log, or of what it printed if it has none.
+        """Return the last lines of lnd's log, or of its output if it has no log.
 
-        Owners read them: where the node lives on this machine is not their business,
-        so its folder is called as lnd calls it by default.
+        Owners read them, and must not learn the paths of this machine: the node's
+        folder is replaced by lnd's default, ~/.lnd.
         """
         return await asyncio.to_thread(self._log, node, lines)
 
@@ -73,67 +73,67 @@ class LocalHomes:
         file = home.graph(self._layout.home(node), self._chain(node))
         return await asyncio.to_thread(identity.read, file)
 
-    def look(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, place: Place) -> HomeChanges:
         """Return the changes; without any this takes three stats, 5 µs."""
-        looked = self._looked_at(node)
-        looked.is_followed = True
-        _keep_small(looked.output)
-        new_lines = tail.look(looked.log, place)
+        files = self._files_of(node)
+        files.is_followed = True
+        _limit_size(files.output)
+        new_lines = tail.read_new(files.log, place)
         if new_lines is not None:
-            looked.height = new_lines.height or looked.height
+            files.height = new_lines.height or files.height
         try:
-            stat = os.lstat(looked.backup)
+            stat = os.lstat(files.backup)
         except OSError:
             return HomeChanges(log=new_lines) if new_lines is not None else NO_CHANGES
         mark = (stat.st_ino, stat.st_mtime_ns)
-        if looked.mark == mark:
+        if files.mark == mark:
             return HomeChanges(log=new_lines) if new_lines is not None else NO_CHANGES
-        backup = _last(self._layout.folder(node), Path(looked.backup), _MOST_BACKUP)
-        if backup:  # else it could not be opened, and is looked at again
-            looked.mark = mark
+        backup = _last(self._layout.folder(node), Path(files.backup), _MOST_BACKUP)
+        if backup:  # else it could not be opened: the next call retries
+            files.mark = mark
         return HomeChanges(channel_backup=backup or None, log=new_lines)
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read the rest of the log, in a thread: 16 MiB take tenths of a second."""
-        looked = self._looked_at(node)
-        new_lines = await asyncio.to_thread(tail.catch_up, looked.log, place)
-        looked.height = new_lines.height or looked.height
+        files = self._files_of(node)
+        new_lines = await asyncio.to_thread(tail.catch_up, files.log, place)
+        files.height = new_lines.height or files.height
         return new_lines
 
-    def _looked_at(self, node: Node) -> _Looked:
-        if (looked := self._looked.get(node.id)) is None:
+    def _files_of(self, node: Node) -> _Files:
+        if (files := self._files.get(node.id)) is None:
             lnd_home, chain = self._layout.home(node), self._chain(node)
             log = str(home.log_file(lnd_home, chain))
-            looked = self._looked[node.id] = _Looked(
+            files = self._files[node.id] = _Files(
                 log=log,
                 output=str(self._layout.output(node)),
                 backup=str(home.channel_backup(lnd_home, chain)),
                 height=tail.height_at_the_end(log),
             )
-        return looked
+        return files
 
     def _height(self, node: Node) -> int:
         """Return the last height, read from the log's end if nobody here follows it."""
-        looked = self._looked_at(node)
-        if not looked.is_followed:
+        files = self._files_of(node)
+        if not files.is_followed:
             with suppress(OSError):  # lnd has not started yet, or is between two files
-                size = os.stat(looked.log).st_size  # noqa: PTH116  half as long
-                if size != looked.size:
-                    looked.size = size
-                    looked.height = tail.height_at_the_end(looked.log) or looked.height
-        return looked.height
+                size = os.stat(files.log).st_size  # noqa: PTH116  half as long
+                if size != files.size:
+                    files.size = size
+                    files.height = tail.height_at_the_end(files.log) or files.height
+        return files.height
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
         """Delete plaintext macaroons and return their names."""
         return sweep.sweep(self._layout.home(node))
 
     async def usage(self, node: Node) -> Usage:
-        """Return what the node takes of memory, processor and disk."""
+        """Return the node's use of memory, CPU and disk."""
         size = await asyncio.to_thread(_size, self._layout.home(node))
         return replace(self._used(node), disk=size)
 
     async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
-        """Return what each node takes of memory and processor."""
+        """Return each node's use of memory and CPU."""
         found = {}
         for number, node in enumerate(nodes, start=1):
             if number % _AT_A_TIME == 0:
@@ -157,7 +157,7 @@ class LocalHomes:
             (self._layout.folder(node), "~"),
             (self._layout.root.parent, "~"),
         ):
-            # The folder and what is in it, but none whose name only begins alike.
+            # The folder and the paths in it, but no path that only begins alike.
             text = re.sub(rf"{re.escape(str(folder))}(?![\w-])", shown, text)
         return text
 
@@ -166,13 +166,13 @@ class LocalHomes:
 
 
 def _stat_fields(node: Node) -> list[bytes]:
-    """Return what the kernel counts of the node's process; none where there is none."""
+    """Return the fields of the process's /proc stat; none without a process."""
     return (
         processes.stat_fields(Identity.read(node.process)) if node.has_process else []
     )
 
 
-def _keep_small(output: str) -> None:
+def _limit_size(output: str) -> None:
     """Empty the output file of a running lnd once it is too large.
 
     lnd prints a line for each caller whose TLS handshake fails, and any allowed
@@ -185,7 +185,7 @@ def _keep_small(output: str) -> None:
 
 
 def _last(folder: Path, file: Path, most: int) -> bytes:
-    """Return the end of a file of a node; empty if it is missing, or by a link."""
+    """Return the end of a node's file; empty if it is missing, or behind a link."""
     try:
         opened = open_theirs_below(folder, file)
     except OSError:
@@ -197,19 +197,19 @@ def _last(folder: Path, file: Path, most: int) -> bytes:
 
 
 def _last_lines(folder: Path, file: Path) -> bytes:
-    """Return the end of a log from the beginning of a line.
+    """Return the end of a log, starting at the beginning of a line.
 
-    What is left of a line that was cut may begin within a path, which nothing would
-    recognize as one of ours.
+    A line that was cut may begin within a path, which would then not be recognized
+    as one of ours and not be replaced.
     """
-    # One byte more tells whether there is more.
+    # One more byte shows whether the log is longer.
     words = _last(folder, file, _MOST_LOG + 1)
     return words if len(words) <= _MOST_LOG else words.partition(b"\n")[2]
 
 
 def _size(folder: Path) -> int:
     total = 0
-    # Looked at right after it was made, a node has no folder yet.
+    # A node that was just created has no folder yet.
     with suppress(FileNotFoundError):
         for _, _, files, descriptor in os.fwalk(folder):
             for name in files:

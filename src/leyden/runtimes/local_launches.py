@@ -1,4 +1,4 @@
-"""How an lnd of this machine is launched: its folder, its program, its process."""
+"""Launching an lnd on this machine: its folder, its program, its process."""
 
 import contextlib
 from collections.abc import Awaitable, Callable
@@ -18,7 +18,9 @@ from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.layout import MOST_OUTPUT, Layout
 from leyden.runtimes.priorities import STARTING
 
-_REVISION: Final = "LEYDEN_REVISION"  # in lnd's environment: which settings it has
+_REVISION: Final = (
+    "LEYDEN_REVISION"  # in lnd's environment: the revision of its settings
+)
 
 
 class LocalLaunches:
@@ -39,7 +41,7 @@ class LocalLaunches:
         self._logs = logs or Logs()
 
     async def program(self, node: Node) -> Path:
-        """Return the node's lnd; raise CannotStart where this machine has none."""
+        """Return the node's lnd program; raise CannotStart if it is not installed."""
         try:
             return await self._binary(node.version)
         except (OSError, SetupError) as error:
@@ -50,7 +52,7 @@ class LocalLaunches:
             ) from error
 
     def refuse_without_wallet(self, node: Node) -> None:
-        """Raise CannotStart where a node that has a wallet would start without it."""
+        """Raise CannotStart if the node has a wallet that is missing here."""
         chain = self._layout.grounds[node.network].chain
         wallet = home.wallet(self._layout.home(node), chain)
         if node.has_wallet and not wallet.exists():
@@ -63,7 +65,7 @@ class LocalLaunches:
             )
 
     def refuse_old_copy(self, node: Node, known: Start) -> None:
-        """Raise CannotStart where the wallet is from before the last start."""
+        """Raise CannotStart if the wallet is from before the last start."""
         chain = self._layout.grounds[node.network].chain
         if home.wallet(self._layout.home(node), chain).exists():
             found = counter.read(self._layout.starts(node))
@@ -72,13 +74,13 @@ class LocalLaunches:
     def make_home(self, node: Node, launch_spec: LaunchSpec, host: str) -> None:
         """Write the folder, and count the start.
 
-        Where the node has a wallet the folder is there already, or OSError: it was
-        renamed meanwhile, and the node's data is on its way to elsewhere.
+        If the node has a wallet, its folder exists. If not, it was renamed meanwhile,
+        as the node is being moved elsewhere: OSError is raised.
         """
         folder = self._layout.folder(node)
         if not node.has_wallet:
             folder.mkdir(exist_ok=True)
-        folder.chmod(0o711)  # whatever the umask: lnd's user passes through, no more
+        folder.chmod(0o711)  # despite the umask: lnd's user may pass through, no more
         ground = self._layout.grounds[node.network]
         options = Options(
             version=node.version,
@@ -106,11 +108,11 @@ class LocalLaunches:
         counter.count(self._layout.starts(node), launch_spec.last_start)
 
     async def spawn(self, node: Node, lnd: Path) -> Identity:
-        """Start lnd, which has the node's claim from the fork on."""
+        """Start lnd, which holds the node's claim from the fork on."""
         lnd_home, output = self._layout.home(node), self._layout.output(node)
         with contextlib.suppress(FileNotFoundError):
             if output.stat().st_size > MOST_OUTPUT:
-                output.unlink()  # thousands of crashes ago is of no use to anybody
+                output.unlink()  # the output of thousands of crashes is useless
         share, owner = self._placement.shares[node.type], self._placement.owner(node)
         return await processes.spawn(
             [str(lnd), f"--lnddir={lnd_home}"],
@@ -130,7 +132,7 @@ class LocalLaunches:
 
 
 def revision(running: Identity) -> int:
-    """Return the revision an lnd was started with; 0 of one that is gone meanwhile."""
+    """Return the revision that an lnd was started with; 0 if it has ended."""
     try:
         environment = Path(f"/proc/{running.pid}/environ").read_bytes().split(b"\0")
     except OSError:

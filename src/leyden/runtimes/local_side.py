@@ -1,11 +1,11 @@
 """Moving a node's folder from this machine, or to it.
 
 ROOT/<node id>                 lnd is started in it, and nowhere else
-ROOT/<node id>.sealed          the same folder, on its way to elsewhere
-ROOT/<node id>.copy-<copy>     a copy that arrives, until it is whole
+ROOT/<node id>.sealed          the same folder, while it is moved elsewhere
+ROOT/<node id>.copy-<copy>     an arriving copy, until it is complete
 
-A name is all that tells them apart: a folder that was renamed cannot be started, not
-even by a process that slept since it was told to.
+Only the name differs: nothing can start a renamed folder, not even a process that was
+asked to start it earlier and was suspended since.
 """
 
 import asyncio
@@ -39,7 +39,7 @@ class LocalSide:
         self._grace_s = grace_s
 
     async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
-        """End the node's lnd, and rename its folder while nobody else may start it."""
+        """End the node's lnd, and rename its folder while holding the claim."""
         del launch_spec
         folder, sealed = self._layout.folder(node), self._sealed(node)
         if sealed.is_dir():
@@ -78,7 +78,7 @@ class LocalSide:
         copy: str,
         archive: AsyncIterator[bytes],
     ) -> Content:
-        """Store a copy in a folder of its own; those of earlier tries are deleted."""
+        """Store a copy in its own folder; delete copies of earlier attempts."""
         del launch_spec
         await asyncio.to_thread(self._forget_copies, node)
         arriving = self._arriving(node, copy)
@@ -87,7 +87,7 @@ class LocalSide:
         return await asyncio.to_thread(copies.content, arriving / _LND)
 
     async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
-        """Rename the copy to where lnd is started from; the counter goes before."""
+        """Rename the copy to where lnd is started from, after counting the start."""
         folder, arriving = self._layout.folder(node), self._arriving(node, copy)
         if arriving.is_dir():
             if folder.exists():

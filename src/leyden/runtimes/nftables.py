@@ -29,9 +29,9 @@ def unavailable_reason() -> str:
 def apply(policy: EgressPolicy, known: "Policies | None" = None) -> None:
     """Replace the policy atomically: there is no moment without one.
 
-    Refused when another installation holds some of the same users: the two would
-    hold each other's nodes to rules that do not fit them. Who has just looked says what
-    is known: each look costs a start some milliseconds.
+    Refused if another installation's policy covers some of the same users: each would
+    apply its rules to the other's nodes. A caller that has just read the policies
+    passes them as `known`: reading them costs a start some milliseconds.
     """
     first, last = policy.users
     for table, held in (applied() if known is None else known).items():
@@ -47,17 +47,17 @@ def apply(policy: EgressPolicy, known: "Policies | None" = None) -> None:
 
 
 def remove_abandoned() -> "Policies":
-    """Remove policies that hold nobody, of homes that are gone; return those that stay.
+    """Remove unused policies of homes that are gone; return the remaining policies.
 
-    A home that was removed without `leyden down --nodes` leaves its policy behind; it
-    would keep its users from everybody else for ever.
+    A home that was removed without `leyden down --nodes` leaves its policy behind,
+    which would reserve its users forever.
     """
     stay = {}
     for table, held in applied().items():
         if held.home.exists() or held.is_used():
             stay[table] = held
         else:
-            with contextlib.suppress(SetupError):  # taken down this very moment
+            with contextlib.suppress(SetupError):  # it was just removed
                 _run("delete", "table", "inet", table)
     return stay
 
@@ -85,7 +85,7 @@ class AppliedPolicy(Struct, frozen=True):
     home: Path
 
     def is_used(self) -> bool:
-        """Return whether one of these users runs anything."""
+        """Return whether any of these users runs a process."""
         first, last = self.users
         for process in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):

@@ -27,7 +27,7 @@ class Share(Struct, frozen=True, kw_only=True):
     """A node's share of the machine."""
 
     memory: int  # bytes
-    weight: int = USUAL_WEIGHT  # where processors are short
+    weight: int = USUAL_WEIGHT  # where CPUs are short
     open_files: int = 4096
 
     def __post_init__(self) -> None:
@@ -39,12 +39,12 @@ class Share(Struct, frozen=True, kw_only=True):
 
     @property
     def limits(self) -> Limits:
-        """Return what each process is held to; cgroups.py holds it to the rest."""
+        """Return the limits of each process; cgroups.py sets the others."""
         return Limits(open_files=self.open_files)
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Return what has Go's collector work harder long before the memory is gone."""
+        """Return variables that make Go collect garbage before memory is short."""
         return {"GOMEMLIMIT": f"{self.memory * 9 // 10}B"}
 
 
@@ -57,32 +57,34 @@ SHARES: Final[Mapping[Type, Share]] = {
 class Placement(Struct, frozen=True, kw_only=True):
     """The mapping from placement numbers to addresses and users."""
 
-    network: ipaddress.IPv4Network  # of loopback; two installations share none
+    network: (
+        ipaddress.IPv4Network
+    )  # of loopback; installations must not share addresses
     rest_port: int = 18_080
     grpc_port: int = 18_009
-    peer_port: int = 18_735  # for what the gateway lets through to those that listen
-    first_uid: int | None = None  # None: nodes run as whoever we are
+    peer_port: int = 18_735  # for the peers that the gateway lets through
+    first_uid: int | None = None  # None: nodes run as our own user
     shares: Mapping[Type, Share] = field(default_factory=lambda: SHARES)
 
     def host(self, node: Node) -> str:
-        """Return the node's address, where nobody else listens."""
+        """Return the node's address, where only the node listens."""
         if not 0 < node.slot < self.network.num_addresses - 1:
             raise SetupError(f"{self.network} has no address for node {node.slot}")
         return str(self.network.network_address + node.slot)
 
     def owner(self, node: Node) -> Owner | None:
-        """Return the node's own user, where each has one."""
+        """Return the node's own user, if each node has one."""
         if self.first_uid is None:
             return None
         return Owner(uid=self.first_uid + node.slot, gid=self.first_uid + node.slot)
 
 
 def can_be_reached(path: Path) -> bool:
-    """Return whether any user may pass through all the folders down to here."""
+    """Return whether any user may pass through all folders on the path."""
     folders = [path.absolute(), *path.absolute().parents]
     return all(folder.stat().st_mode & _OTHERS_MAY_PASS for folder in folders)
 
 
 def may_give_users() -> bool:
-    """Return whether we can start programs as somebody else."""
+    """Return whether we can start programs as another user."""
     return os.geteuid() == 0

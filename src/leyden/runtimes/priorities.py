@@ -1,11 +1,11 @@
-"""Which lnd goes first where processors are short.
+"""The priorities of lnds where CPUs are short.
 
-The platform and the gateway go before all nodes, and nodes that run before those that
+The platform and the gateway come before all nodes, and running nodes before those that
 start or wait to be unlocked: dozens may do so at once, and each attempt to unlock a
-wallet takes most of a second of a processor, whoever makes it.
+wallet, by anyone, takes most of a second of CPU time.
 
-This holds everywhere, without root and from an lnd's first instruction. Control groups,
-where there are any, hold nodes to their shares besides.
+This works everywhere, without root and from an lnd's first instruction. Control groups,
+if available, limit nodes to their shares as well.
 """
 
 import asyncio
@@ -23,14 +23,14 @@ _AGAIN_S: Final = 0.15
 
 
 class Priority:
-    """The priority of one lnd, which follows from its state."""
+    """Sets the priority of one lnd by its state."""
 
     def __init__(self, running: Identity) -> None:
         self._running = running
         self._niceness: int | None = None
 
     def update(self, state: State | None) -> None:
-        """Set the priority that an lnd in this state has; None is one just started."""
+        """Set the priority for this state; None: the lnd was just started."""
         niceness = RUNNING if state in _RUNS else STARTING
         if niceness != self._niceness:
             self._niceness = niceness
@@ -38,7 +38,7 @@ class Priority:
 
     def _set(self, niceness: int) -> None:
         if niceness != self._niceness or not processes.alive(self._running):
-            return  # another one holds by now
+            return  # it ended, or got another priority
         if not processes.set_niceness(self._running.pid, niceness):
             loop = asyncio.get_running_loop()
             loop.call_later(_AGAIN_S, self._set, niceness)

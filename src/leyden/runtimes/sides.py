@@ -18,7 +18,7 @@ class Side(Protocol):
     """A runtime that a node's data is moved from or to."""
 
     async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
-        """Stop the node's lnd, and seal its data so that nobody starts it here."""
+        """Stop the node's lnd, and seal its data so that it cannot be started here."""
         ...
 
     async def content(self, node: Node) -> Content:
@@ -40,7 +40,7 @@ class Side(Protocol):
         ...
 
     async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
-        """Move a copy to where lnd is started from; count that as a start."""
+        """Move a copy to where lnd is started from; count this as a start."""
         ...
 
     async def unseal(self, node: Node) -> None:
@@ -52,7 +52,7 @@ class Side(Protocol):
     ) -> AbstractAsyncContextManager[Callable[[], Awaitable[None]]]:
         """Find what a move has left here; yield a function that deletes only that.
 
-        The node is on the other side. Whoever sleeps between finding and deleting may
-        wake up once a later move has put the node's data here.
+        The node is on the other side. A process that is suspended between finding and
+        deleting may go on once a later move has put the node's data here.
         """
         ...

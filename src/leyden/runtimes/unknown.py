@@ -1,4 +1,4 @@
-"""Nodes of which it is not known whether their lnd runs: counted and logged."""
+"""Counting and logging nodes for which it is unknown whether their lnd runs."""
 
 import logging
 from typing import Final
@@ -12,22 +12,22 @@ _COUNT: Final = Gauge(
     "Nodes of which it is not known whether their lnd runs.",
 )
 
-# Of each runtime: an installation may have two.
+# By runtime: an installation may have two.
 _KNOWN: Final[dict[str, dict[str, str]]] = {}
 
 
 class UnknownNodes:
-    """The nodes that a runtime cannot see, and why."""
+    """The nodes that a runtime cannot observe, and why."""
 
     def __init__(self, runtime: str) -> None:
-        """Count for this runtime from now on, in place of an earlier one."""
+        """Count for this runtime from now on, replacing an earlier one."""
         self._why = _KNOWN[runtime] = {}
 
     def __contains__(self, node_id: str) -> bool:
         return node_id in self._why
 
     def add(self, node_id: str, why: str) -> None:
-        """Log that nothing is known of a node; once for each reason."""
+        """Log that a node's state is unknown; once for each reason."""
         if self._why.get(node_id) != why:
             self._why[node_id] = why
             log.error(
@@ -38,7 +38,7 @@ class UnknownNodes:
         _count()
 
     def discard(self, node_id: str) -> None:
-        """Take note that a node is seen, or watched by another process."""
+        """Record that a node is observed again, or that another process watches it."""
         self._why.pop(node_id, None)
         _count()
 

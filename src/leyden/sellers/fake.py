@@ -41,7 +41,7 @@ class FakeSeller:
         self.dialled: list[tuple[str, str]] = []
         self.reached: set[str] = set()  # HOST:PORT at which a peer answers
         self.refuses = ""  # why the peer refuses, if it does
-        self.freezes = False  # the peer does not answer, nor will
+        self.freezes = False  # the peer does not respond, nor will
         self.locks_end = False  # of coins, although their opening may still come
         self.publishes = True
         self.fee_sat_per_vb = 10
@@ -121,7 +121,7 @@ class FakeSeller:
         )
         self.channels[channel.point] = channel
         if self.freezes:
-            raise SellerAway(why="the seller does not answer", retry_after_s=5)
+            raise SellerAway(why="the seller does not respond", retry_after_s=5)
         if self.publishes:
             self._publish(channel)
         self._maybe_lose_answer()

@@ -24,11 +24,11 @@ class Platform(Struct, frozen=True, kw_only=True):
     database: Database
     sealer: Sealer
     clock: Clock
-    shop: Shop | None = None  # where no channels are sold
-    fleet: Fleet | None = None  # where no nodes are run
-    dispatcher: Dispatcher | None = None  # where nobody is told of anything
-    issuance: Issuance | None = None  # where we alone vouch for our names
-    emailing: Emailing | None = None  # where no emails are sent
+    shop: Shop | None = None  # None: no channels are sold
+    fleet: Fleet | None = None  # None: no nodes are run
+    dispatcher: Dispatcher | None = None  # None: nothing is delivered
+    issuance: Issuance | None = None  # None: only our own authority issues certificates
+    emailing: Emailing | None = None  # None: no emails are sent
     tails: Tails | None = None  # where nobody waits for events
     samples: Samples = field(default_factory=Samples)
     # What ends once the database is closed.

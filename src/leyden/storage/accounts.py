@@ -15,7 +15,7 @@ class Accounts:
         self._run = run
 
     async def reach(self) -> None:
-        """Check that the database answers, regardless of its size."""
+        """Check that the database responds; independent of its size."""
         await self._run(sql.reach)
 
     async def add(self, organization: Organization) -> None:
@@ -26,7 +26,7 @@ class Accounts:
             name=organization.name,
             created=to_us(organization.created),
         ):
-            raise Taken(f"there is an organization named {organization.name!r} already")
+            raise Taken(f"an organization named {organization.name!r} already exists")
 
     async def get(self, organization_id: str) -> Organization:
         """Return the organization, or raise NotFound."""
@@ -53,7 +53,7 @@ class Accounts:
             password=password,
             created=to_us(person.created),
         ):
-            raise Taken(f"there is a user {person.email} already")
+            raise Taken(f"a user {person.email} already exists")
 
     async def find_person(self, email: str) -> Person | None:
         """Return the person with this email, if any."""
@@ -95,12 +95,12 @@ class Accounts:
 
 
 def organization_of(row: Row) -> Organization:
-    """Return the organization that a row holds."""
+    """Build the organization from a row."""
     id_, name, created = row
     return Organization(id=id_, name=name, created=from_us(created))
 
 
 def person_of(row: Row) -> Person:
-    """Return the person that a row holds."""
+    """Build the person from a row."""
     id_, email, created = row
     return Person(id=id_, email=email, created=from_us(created))

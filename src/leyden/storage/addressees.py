@@ -1,4 +1,4 @@
-"""Whoever events are sent to: what a delivery needs of them."""
+"""The endpoints that events are sent to, with what a delivery needs."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -27,22 +27,22 @@ class Addressee(Struct, frozen=True, kw_only=True):
 
     @property
     def shows_secret(self) -> bool:
-        """Whether requests carry the secret itself, as the contract says for nodes."""
+        """Whether requests contain the secret itself, as the API requires for nodes."""
         return False
 
     @property
     def is_signed(self) -> bool:
-        """Whether programs get the events, and verify that they come from us."""
+        """Whether events are signed: for programs, but not for chats."""
         return True
 
     @property
     def sealed_place(self) -> tuple[bytes, str] | None:
-        """The URL where it is a secret, sealed, and for what; else None."""
+        """The sealed URL and its purpose, if the URL is secret; else None."""
         return None
 
     @property
     def content_type(self) -> str:
-        """The type of the bodies that it is sent."""
+        """The content type of requests."""
         return "application/json"
 
     @property
@@ -52,7 +52,7 @@ class Addressee(Struct, frozen=True, kw_only=True):
 
     @property
     def named(self) -> Mapping[str, str]:
-        """How log lines name it."""
+        """The fields that identify it in log lines."""
         raise NotImplementedError
 
     @property

@@ -19,9 +19,9 @@ class Alarms:
         return [kind for (kind,) in await self._run(sql.list)]
 
     async def add(self, kind: str, *, now: datetime) -> bool:
-        """Raise one; return False if it is raised already."""
+        """Store a raised alarm; return False if it is already raised."""
         return bool(await self._run(sql.add, kind=kind, since=to_us(now)))
 
     async def remove(self, kind: str) -> bool:
-        """Clear one; return False if it is not raised."""
+        """Clear an alarm; return False if it is not raised."""
         return bool(await self._run(sql.remove, kind=kind))

@@ -8,14 +8,14 @@ from leyden.values import Struct
 
 sql = SqlFile("answers")
 
-PURPOSE = "saved answer"  # what an answer is sealed for, with its organization
+PURPOSE = "saved answer"  # of sealed responses, together with the organization
 
 
 class Saved(Struct, frozen=True, kw_only=True):
     """The state of an Idempotency-Key."""
 
     request: bytes
-    status: int | None  # None while the first request is being answered
+    status: int | None  # None while the first request is in progress
     body: bytes | None
     holder: str
     started: datetime  # or when it was last renewed
@@ -39,7 +39,7 @@ class SavedResponses:
     ) -> Saved | None:
         """Claim an Idempotency-Key; return None, or its state if it is in use."""
         await self._run(
-            sql.forget_expired, organization_id=organization_id, key=key, now=to_us(now)
+            sql.delete_expired, organization_id=organization_id, key=key, now=to_us(now)
         )
         if await self._run(
             sql.claim,
@@ -116,11 +116,11 @@ class SavedResponses:
         )
 
     async def drop(self, organization_id: str, key: bytes, *, holder: str) -> None:
-        """Delete the key: nothing was done under it, so it may be used again."""
+        """Delete a key under which nothing was done, so that it can be used again."""
         await self._run(
             sql.drop, organization_id=organization_id, key=key, holder=holder
         )
 
-    async def forget(self, *, now: datetime) -> None:
+    async def delete(self, *, now: datetime) -> None:
         """Delete all expired responses."""
-        await self._run(sql.forget_all_expired, now=to_us(now))
+        await self._run(sql.delete_all_expired, now=to_us(now))

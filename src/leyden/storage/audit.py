@@ -15,7 +15,7 @@ from leyden.values import Struct
 sql = SqlFile("audit")
 
 Value = str | int | bool | None
-FIRST = (2**63 - 1, "")  # a place after that of every entry
+FIRST = (2**63 - 1, "")  # a position after every entry
 
 
 class Line(Struct, frozen=True, kw_only=True):
@@ -31,7 +31,7 @@ class Line(Struct, frozen=True, kw_only=True):
 
     @property
     def place(self) -> tuple[int, str]:
-        """The entry's place in the order of time."""
+        """The entry's position in chronological order."""
         return to_us(self.at), self.id
 
     @property
@@ -66,8 +66,8 @@ class Audit:
     ) -> None:
         """Record that the actor did this to the subject; never pass a secret.
 
-        `changes` has the old and the new value of each field that changed; the detail
-        has the new ones by themselves too.
+        `changes` has the old and the new value of each changed field; the detail also
+        has the new values alone.
         """
         new = {name: after for name, (_, after) in (changes or {}).items()}
         stored = {**detail, **new, "changes": changes} if changes else detail
@@ -130,7 +130,7 @@ class Audit:
 
 
 def line_of(row: Row) -> Line:
-    """Return the line that a row holds."""
+    """Build the entry from a row."""
     id_, at, actor, organization_id, action, subject, detail = row
     return Line(
         id=id_,

@@ -1,4 +1,4 @@
-"""What backups of the installation came to: the last of each kind and outcome."""
+"""Results of the installation's backups: the last of each kind and outcome."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ sql = SqlFile("backup_results")
 
 
 class BackupResult(Struct, frozen=True, kw_only=True):
-    """What a run, a check or a drill came to."""
+    """The result of a backup, a check or a drill."""
 
     kind: str
     ok: bool
@@ -27,7 +27,7 @@ class BackupResults:
         self._run = run
 
     async def keep(self, result: BackupResult) -> None:
-        """Store a result in place of the last of its kind and outcome."""
+        """Store a result; it replaces the last one of its kind and outcome."""
         await self._run(
             sql.keep,
             kind=result.kind,

@@ -36,7 +36,7 @@ class Backups:
         self._run = run
 
     async def add_seed(self, node_id: str, sealed: bytes, *, now: datetime) -> bool:
-        """Store a node's only seed; return False if one is stored already."""
+        """Store a node's only seed; return False if one is already stored."""
         return bool(
             await self._run(
                 sql.add_seed, node_id=node_id, created=to_us(now), sealed=sealed
@@ -95,7 +95,7 @@ class Backups:
     async def add_channels(
         self, node_id: str, content: bytes, digest: bytes, *, now: datetime
     ) -> bool:
-        """Store a channel backup, and keep ten; return False if known."""
+        """Store a channel backup; keep the last ten; return False if known."""
         added = await self._run(
             sql.add_channels,
             node_id=node_id,
@@ -104,12 +104,12 @@ class Backups:
             content=content,
         )
         await self._run(
-            sql.forget_old_channels, node_id=node_id, kept=CHANNEL_BACKUPS_KEPT
+            sql.delete_old_channels, node_id=node_id, kept=CHANNEL_BACKUPS_KEPT
         )
         return bool(added)
 
     async def has_channels(self, node_id: str, digest: bytes) -> bool:
-        """Return whether this channel backup is stored already."""
+        """Return whether this channel backup is already stored."""
         return bool(await self._run(sql.has_channels, node_id=node_id, digest=digest))
 
     async def latest_channels(self, node_id: str) -> ChannelBackup:
@@ -128,8 +128,8 @@ class Backups:
         """Return the newest channel backup of each node."""
         return dict(await self._run(sql.latest_of_all))
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete all backups of a node that no longer exists."""
-        await self._run(sql.forget_seed, node_id=node_id)
-        await self._run(sql.forget_macaroons, node_id=node_id)
-        await self._run(sql.forget_channels, node_id=node_id)
+        await self._run(sql.delete_seed, node_id=node_id)
+        await self._run(sql.delete_macaroons, node_id=node_id)
+        await self._run(sql.delete_channels, node_id=node_id)

@@ -32,7 +32,7 @@ class Commands:
         await self._run(
             sql.add, node_id=node_id, action=action, at=to_us(at), actor=actor
         )
-        await self._run(sql.forget_old, node_id=node_id, kept=KEPT)
+        await self._run(sql.delete_old, node_id=node_id, kept=KEPT)
 
     async def list_(self, node_id: str) -> list[Command]:
         """Return the last hundred commands, newest first."""

@@ -1,4 +1,4 @@
-"""How long commits take: on SQLite one for all that waited together."""
+"""A metric of how long commits take; on SQLite, waiting writers share one commit."""
 
 from typing import Final
 

@@ -33,7 +33,7 @@ class FailingNode(Struct, frozen=True, kw_only=True):
 
 
 class FailingTask(Struct, frozen=True, kw_only=True):
-    """A task that was started more than once and is not done."""
+    """A task that was started more than once and is not completed."""
 
     kind: str
     key: str

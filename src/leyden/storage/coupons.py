@@ -37,7 +37,7 @@ class Coupons:
     async def claim(
         self, coupon_id: str, organization_id: str, *, now: datetime
     ) -> Sats | None:
-        """Claim the coupon for good; return its worth, or None if not theirs."""
+        """Claim the coupon; return its value, or None if it is not theirs to claim."""
         rows = await self._run(
             sql.claim, id=coupon_id, claimant=organization_id, now=to_us(now)
         )
@@ -57,7 +57,7 @@ class Coupons:
     async def count_guess(
         self, organization_id: str, *, now: datetime, within: timedelta
     ) -> None:
-        """Count one wrong coupon; those within so long belong together."""
+        """Count a wrong coupon; guesses within this time are counted together."""
         await self._run(
             sql.count_guess,
             organization_id=organization_id,
@@ -68,7 +68,7 @@ class Coupons:
     async def guesses(
         self, organization_id: str, *, now: datetime, within: timedelta
     ) -> tuple[int, datetime] | None:
-        """Return the number of wrong guesses, and since when they are counted."""
+        """Return the number of wrong guesses, and the time of the first one."""
         rows = await self._run(
             sql.guesses, organization_id=organization_id, **_around(now, within)
         )
@@ -80,7 +80,7 @@ def _around(now: datetime, within: timedelta) -> dict[str, int]:
 
 
 def coupon_of(row: Row) -> Coupon:
-    """Return the coupon that a row holds."""
+    """Build the coupon from a row."""
     id_, sats, organization_id, created, expires, note, claimed_by, claimed_at = row
     return Coupon(
         id=id_,

@@ -3,8 +3,8 @@
     async with database.transaction() as tx:
         node = await tx.nodes.get(node_id)
 
-Everything in the block is durable when it ends, or nothing of it happened.
-Blocks do no network I/O: on SQLite all writers queue behind them.
+When the block ends, all its writes are durable, or none was made. Blocks must
+not do network I/O: on SQLite all writers queue behind them.
 """
 
 from collections.abc import Hashable
@@ -22,26 +22,26 @@ class Database(Protocol):
     """An open database, of either kind."""
 
     is_alone: bool
-    """Whether this process is the only one that serves from it."""
+    """Whether this process is the only server on this database."""
 
     @property
     def reader(self) -> Stores:
-        """Reading without a transaction; each statement sees the latest commit."""
+        """Stores for reading without a transaction: each query sees the last commit."""
         ...
 
     async def edition(self) -> Hashable:
-        """Return what changes with every commit by any process, and never comes back.
+        """Return a value that changes with every commit of any process, for good.
 
-        Data read after this call is of this edition or newer.
+        Data that is read after this call is of this edition or newer.
         """
         ...
 
     def transaction(self) -> AbstractAsyncContextManager[Stores]:
-        """Open a transaction for the block: all of it is written, or nothing."""
+        """Open a transaction for the block: all its writes are made, or none."""
         ...
 
     def listen(self, wake: Wake) -> None:
-        """Call `wake` after any commit, here or elsewhere, that queues tasks."""
+        """Call `wake` after each commit that queues tasks, in any process."""
         ...
 
     async def now(self) -> datetime:

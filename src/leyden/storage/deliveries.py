@@ -39,7 +39,7 @@ class Deliveries:
     async def add(
         self, event_id: str, answer: Answer, verdict: Verdict, *, at: datetime
     ) -> None:
-        """Store the outcome of an attempt, and what it means for the event."""
+        """Store the outcome of an attempt, and the event's new state."""
         rows = await self._run(
             sql.settle,
             event_id=event_id,
@@ -81,7 +81,7 @@ class Deliveries:
 
 
 def attempt_of(row: Row) -> Attempt:
-    """Return the attempt that a row holds."""
+    """Build the attempt from a row."""
     event_id, number, at, took, status, excerpt, error = row
     return Attempt(
         event_id=event_id,

@@ -1,4 +1,4 @@
-"""Links that work once, sent by email, and the addresses that they confirm."""
+"""Single-use links sent by email, and the addresses that they confirm."""
 
 from datetime import datetime
 from enum import StrEnum, auto
@@ -11,21 +11,21 @@ sql = SqlFile("email_links")
 
 
 class LinkKind(StrEnum):
-    """What a link does."""
+    """The purpose of a link."""
 
-    CONFIRM = auto()  # an address, or a new one
-    RESET = auto()  # a password
+    CONFIRM = auto()  # confirms an address, or a new one
+    RESET = auto()  # resets a password
 
 
 class EmailLink(Struct, frozen=True, kw_only=True):
-    """A link that was sent to somebody."""
+    """A link that was sent to a person."""
 
     digest: bytes
     kind: LinkKind
     user_id: str
     address: str
-    browser: bytes | None  # the digest of the cookie of who asked
-    password: bytes | None  # the digest of the hash at that time
+    browser: bytes | None  # the digest of the cookie of the requesting browser
+    password: bytes | None  # the digest of the password hash at that time
     created: datetime
     expires: datetime
 
@@ -39,7 +39,7 @@ class EmailLinks:
         self._run = run
 
     async def add(self, link: EmailLink) -> None:
-        """Store a link; the second time changes nothing."""
+        """Store a link; a second call changes nothing."""
         await self._run(
             sql.add,
             digest=link.digest,
@@ -55,7 +55,7 @@ class EmailLinks:
     async def find(
         self, digest: bytes, kind: LinkKind, *, now: datetime
     ) -> EmailLink | None:
-        """Return a link that still works, if there is one."""
+        """Return the link if it is still valid."""
         for row in await self._run(sql.find, digest=digest, kind=kind, now=to_us(now)):
             *_, user_id, address, browser, password, created, expires = row
             return EmailLink(
@@ -71,16 +71,16 @@ class EmailLinks:
         return None
 
     async def use(self, digest: bytes) -> bool:
-        """Use a link up; return False if it was used before."""
+        """Mark a link as used; return False if it was used before."""
         return bool(await self._run(sql.use, digest=digest))
 
     async def end_all(self, user_id: str) -> None:
         """End all links of a person."""
         await self._run(sql.end_all, user_id=user_id)
 
-    async def forget(self, *, now: datetime) -> None:
+    async def delete(self, *, now: datetime) -> None:
         """Delete links that have expired."""
-        await self._run(sql.forget, now=to_us(now))
+        await self._run(sql.delete, now=to_us(now))
 
     async def confirmed(self, user_id: str) -> datetime | None:
         """Return when a person's address was confirmed; None if it was not."""
@@ -92,5 +92,5 @@ class EmailLinks:
         await self._run(sql.confirm, id=user_id, email=email, now=to_us(now))
 
     async def move(self, user_id: str, email: str, *, now: datetime) -> bool:
-        """Change a person's address; return False if somebody else has it."""
+        """Change a person's address; return False if another person has it."""
         return bool(await self._run(sql.move, id=user_id, email=email, now=to_us(now)))

@@ -1,4 +1,4 @@
-"""Who gets emails about the events of which organization."""
+"""People's subscriptions to emails about events of organizations."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ sql = SqlFile("email_subscriptions")
 
 
 class EmailSubscription(Struct, frozen=True, kw_only=True):
-    """A person's subscription, and how many emails they got of late."""
+    """A person's subscription, and how many emails were sent recently."""
 
     subscription_id: str
     user_id: str
@@ -27,7 +27,7 @@ class EmailSubscriptions:
         self._run = run
 
     async def add(self, new: EmailSubscription) -> None:
-        """Store that a subscription is a person's."""
+        """Store a person's subscription."""
         await self._run(
             sql.add,
             subscription_id=new.subscription_id,
@@ -37,7 +37,7 @@ class EmailSubscriptions:
         )
 
     async def find(self, subscription_id: str) -> EmailSubscription | None:
-        """Return whose subscription it is; None if it is nobody's own."""
+        """Return a person's subscription; None if it is not a person's."""
         rows = await self._run(sql.get, subscription_id=subscription_id)
         return _of(rows[0]) if rows else None
 
@@ -46,7 +46,7 @@ class EmailSubscriptions:
         return [_of(row) for row in await self._run(sql.list, user_id=user_id)]
 
     async def hold(self, subscription_id: str, sending_to: int) -> None:
-        """Settle what the next email holds: the events up to this number."""
+        """Fix the content of the next email: the events up to this number."""
         await self._run(
             sql.hold, subscription_id=subscription_id, sending_to=sending_to
         )
@@ -54,7 +54,7 @@ class EmailSubscriptions:
     async def count_sent(
         self, subscription_id: str, *, hour_began: datetime, hour_sent: int
     ) -> None:
-        """Store how many emails were sent since then; none is being sent."""
+        """Store how many emails were sent since then, and that none is being sent."""
         await self._run(
             sql.count_sent,
             subscription_id=subscription_id,

@@ -16,7 +16,7 @@ class WaitingEmail(Struct, frozen=True, kw_only=True):
     """An email that the mail server has not accepted yet."""
 
     id: str
-    organization_id: str  # empty: of no organization
+    organization_id: str  # empty: not about an organization
     address: str
     sealed: bytes
     created: datetime
@@ -27,7 +27,7 @@ class WaitingEmail(Struct, frozen=True, kw_only=True):
 
 
 def email_purpose(email_id: str) -> str:
-    """Return the purpose that what an email says is sealed for."""
+    """Return the purpose that an email's content is sealed for."""
     return f"email of {email_id}"
 
 
@@ -38,7 +38,7 @@ class Emails:
         self._run = run
 
     async def add(self, waiting: WaitingEmail) -> None:
-        """Store an email that waits."""
+        """Store a waiting email."""
         await self._run(
             sql.add,
             id=waiting.id,
@@ -51,7 +51,7 @@ class Emails:
         )
 
     async def find(self, email_id: str) -> WaitingEmail | None:
-        """Return an email that waits, if it does."""
+        """Return an email, if it is still waiting."""
         for row in await self._run(sql.get, id=email_id):
             id_, organization_id, address, sealed, created, expires, attempts = row
             return WaitingEmail(
@@ -70,10 +70,10 @@ class Emails:
         await self._run(sql.set_attempts, id=email_id, attempts=attempts)
 
     async def failing(self, *, attempts: int) -> int:
-        """Count the emails that the mail server has refused so many times."""
+        """Count the emails that the mail server has rejected this many times."""
         rows = await self._run(sql.failing, attempts=attempts)
         return int(rows[0][0])
 
     async def delete(self, email_id: str) -> None:
-        """Delete an email that was accepted, or given up."""
+        """Delete an email that was accepted or given up on."""
         await self._run(sql.delete, id=email_id)

@@ -1,4 +1,4 @@
-"""SQLAlchemy engines, for what migrates a database or reads it as a whole."""
+"""SQLAlchemy engines, for migrations and for reading a whole database."""
 
 from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import SQLAlchemyError
@@ -16,6 +16,6 @@ def engine(url: str) -> Engine:
 
 
 def unreachable(error: SQLAlchemyError) -> SetupError:
-    """Return the error of a database that cannot be opened."""
+    """Return the error for a database that can't be opened."""
     reason = str(getattr(error, "orig", error)).strip().splitlines()[0]
-    return SetupError(f"database_url: cannot be opened: {reason}")
+    return SetupError(f"database_url: can't open the database: {reason}")

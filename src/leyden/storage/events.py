@@ -1,10 +1,10 @@
 """The event log: what happened to an organization, in order and without gaps.
 
-`add` keeps an event until the transaction ends; `flush` is the last that it does. The
-log's row is locked then, until the commit: of two transactions of one organization the
-second gets its numbers once the first is committed, so that a reader who has seen an
-event has seen all with smaller numbers. As nothing is locked after it, and logs in the
-order of their ids, nobody waits for each other.
+`add` collects events; `flush` writes them at the very end of the transaction. It locks
+the log's row until the commit. So of two transactions of one organization, the second
+gets its numbers after the first has committed, and a reader that has seen an event has
+seen all events with smaller numbers. There are no deadlocks, because nothing is locked
+after the logs, and logs are locked in the order of their ids.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -28,14 +28,14 @@ ALL_NEWS: Final = f"{NEWS}*"
 # More ids would not fit into one notice of PostgreSQL's, of 8,000 bytes.
 _MOST_NAMED: Final = 64
 _encode = msgspec.json.Encoder().encode
-_New = tuple[Event, int]  # what happened, when
+_New = tuple[Event, int]  # the event, and its time
 
 
 class Page(Struct, frozen=True):
-    """A part of a log, as it was at one moment."""
+    """A part of a log, from one moment."""
 
-    first: int  # the oldest number that is kept
-    last: int  # the newest
+    first: int  # the oldest stored number
+    last: int  # the newest number
     rows: list[Row]
 
 
@@ -48,7 +48,7 @@ class Events:
 
     @property
     def has_new(self) -> bool:
-        """Whether something was added that is not written yet."""
+        """Whether there are added events that are not written yet."""
         return bool(self._new)
 
     def add(self, *events: Event, at: datetime) -> None:
@@ -94,7 +94,7 @@ class Events:
     ) -> Page:
         """Return a log, and its events of these types between two numbers.
 
-        The events at both ends are among them, whatever their type.
+        The events at both ends are included, whatever their type.
         """
         rows = await self._run(
             sql.page,
@@ -118,7 +118,7 @@ class Events:
         before: int,
         most: int,
     ) -> tuple[int, list[KeptEvent]]:
-        """Return the oldest number kept, and events from there on, newest first."""
+        """Return the oldest stored number, and the events since then, newest first."""
         rows = await self._run(
             sql.page_back,
             organization_id=organization_id,
@@ -147,7 +147,7 @@ class Events:
         rows = await self._run(sql.with_old_events, before=to_us(before), most=most)
         return [organization_id for (organization_id,) in rows]
 
-    async def forget(self, organization_id: str, *, before: datetime, most: int) -> int:
+    async def delete(self, organization_id: str, *, before: datetime, most: int) -> int:
         """Delete a log's oldest events from before then; return how many.
 
         The newest event is always kept: readers' cursors refer to it.
@@ -160,7 +160,7 @@ class Events:
         while old < len(rows) - 1 and rows[old][1] < limit:
             old += 1
         first, created = rows[old]
-        await self._run(sql.forget, organization_id=organization_id, first=first)
+        await self._run(sql.delete, organization_id=organization_id, first=first)
         await self._run(
             sql.forgotten,
             organization_id=organization_id,
@@ -177,7 +177,7 @@ def _notices(organization_ids: Collection[str]) -> Iterable[str]:
 
 
 def event_of(row: Row) -> KeptEvent:
-    """Return the event that a row holds."""
+    """Build the event from a row."""
     organization_id, number, tag, kind, created, _, data = row
     return KeptEvent(
         number=number,

@@ -1,4 +1,4 @@
-"""Every table, whichever modules a program has imported."""
+"""Import every module with tables, so that `metadata` has them all."""
 
 from leyden.storage import (  # noqa: F401  each adds its own to `metadata`
     tables_backups,

@@ -1,4 +1,4 @@
-"""How far an organization has come with the first steps on the dashboard."""
+"""An organization's progress with the first steps on the dashboard."""
 
 from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct
@@ -7,23 +7,23 @@ sql = SqlFile("first_steps")
 
 
 class FirstSteps(Struct, frozen=True, kw_only=True):
-    """What an organization has; the node is its first, preferably with a wallet."""
+    """An organization's progress; `node` is its first, preferably with a wallet."""
 
     node_id: str = ""
     has_wallet: bool = False
     has_channel: bool = False
     has_key: bool = False
-    has_event: bool = False  # one that was, or will be, sent to a webhook
+    has_event: bool = False  # an event was sent to a webhook, or is pending
 
 
 class FirstStepsOfAll:
-    """A look at nodes, orders, keys and events together."""
+    """Reads nodes, orders, keys and events together."""
 
     def __init__(self, run: Run) -> None:
         self._run = run
 
     async def find(self, organization_id: str) -> FirstSteps:
-        """Return how far an organization has come."""
+        """Return an organization's progress."""
         for row in await self._run(sql.find, organization_id=organization_id):
             node_id, has_wallet, has_channel, has_key, has_event = row
             return FirstSteps(

@@ -18,13 +18,13 @@ sql = SqlFile("fundings")
 
 
 class KnownBump(Struct, frozen=True, kw_only=True):
-    """A bump that the seller's lnd was asked for."""
+    """A bump that was requested from the seller's lnd."""
 
     at: datetime
     height: int
     sat_per_vb: int
     fee: Sats
-    answer: str  # "taken", why it was refused; "" is not known
+    answer: str  # "taken", or why it was refused; "" is unknown
 
 
 class Fundings:
@@ -69,7 +69,7 @@ class Fundings:
         ]
 
     async def unconfirmed(self, *, at_a_time: int = 500) -> list[Funding]:
-        """Return all transactions that no block has, ordered by order id."""
+        """Return all unconfirmed transactions, ordered by order id."""
         found: list[Funding] = []
         after = ""
         while page := await self.watched(after=after, most=at_a_time):
@@ -92,14 +92,14 @@ class Fundings:
         return bool(rows)
 
     async def lost(self, order_ids: Iterable[str]) -> set[str]:
-        """Return those of these orders whose channel can never be opened."""
+        """Return which of these orders have a channel that can never be opened."""
         rows = await self._run(sql.lost, order_ids=tuple(order_ids))
         return {str(order_id) for (order_id,) in rows}
 
     async def begin_bump(
         self, funding: Funding, bump: Bump, *, height: int, at: datetime
     ) -> bool:
-        """Store a bump before it is asked for; return False if another was first."""
+        """Store a bump before it is requested; return False if another was first."""
         rows = await self._run(
             sql.begin_bump,
             order_id=funding.order_id,
@@ -112,7 +112,7 @@ class Fundings:
         return bool(rows)
 
     async def end_bump(self, funding: Funding, answer: str) -> None:
-        """Store the answer to the bump that was begun."""
+        """Store lnd's response to the bump that was begun."""
         await self._run(
             sql.end_bump,
             order_id=funding.order_id,
@@ -121,7 +121,7 @@ class Fundings:
         )
 
     async def last_answers(self) -> dict[str, tuple[int, str]]:
-        """Return fee rate and answer of the last bump of watched transactions."""
+        """Return fee rate and response of the last bump of each watched transaction."""
         rows = await self._run(sql.last_answers)
         return {order_id: (rate, answer) for order_id, rate, answer in rows}
 

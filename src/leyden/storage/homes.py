@@ -25,11 +25,11 @@ class Home(Struct, frozen=True, kw_only=True):
     authority: str
     place: str
     host: str
-    cluster: str = ""  # what its namespace in a cluster is marked with
+    cluster: str = ""  # the mark in its namespace of a cluster
 
 
 class Process(Struct, frozen=True, kw_only=True):
-    """A process that uses the home, or did when it died."""
+    """A process that uses the home, or used it when it died."""
 
     id: str
     session: str
@@ -66,11 +66,11 @@ class Homes:
         )
 
     async def name_cluster(self, installation: str) -> None:
-        """Store what the namespace is marked with; no-op once there is a mark."""
+        """Store the mark in the cluster's namespace; no-op if one is stored."""
         await self._run(sql.name_cluster, cluster=installation)
 
     async def take(self, home: Home, *, kinds: Sequence[str]) -> None:
-        """Set the home; end all claims on nodes' tasks, and forget processes."""
+        """Set the home; end all claims on nodes' tasks, and delete all processes."""
         await self._run(
             sql.take,
             identity=home.identity,
@@ -79,10 +79,10 @@ class Homes:
             host=home.host,
         )
         await self._run(sql.end_claims, kinds=tuple(kinds))
-        await self._run(sql.forget_all)
+        await self._run(sql.delete_all)
 
     async def processes(self) -> list[Process]:
-        """List the processes that use the home, or died there."""
+        """List the processes that use the home, or died while using it."""
         return [
             Process(
                 id=id_,
@@ -96,10 +96,10 @@ class Homes:
         ]
 
     async def enter(
-        self, process: Process, *, watches: bool, forget_before: datetime
+        self, process: Process, *, watches: bool, delete_before: datetime
     ) -> None:
         """Add a process, and delete those that died long ago."""
-        await self._run(sql.forget_old, before=to_us(forget_before))
+        await self._run(sql.delete_old, before=to_us(delete_before))
         await self._run(
             sql.enter,
             id=process.id,
@@ -111,7 +111,7 @@ class Homes:
         )
 
     async def heartbeat(self, process_id: str, hold: Hold, *, until: datetime) -> bool:
-        """Renew a process's heartbeat; return False if it has no place here."""
+        """Renew a process's heartbeat; return False if the home is not its own now."""
         return bool(
             await self._run(
                 sql.heartbeat,
@@ -126,12 +126,12 @@ class Homes:
         """Remove a process that is ending."""
         await self._run(sql.leave, id=process_id)
 
-    async def forget_silent(self, process: Process) -> None:
+    async def delete_silent(self, process: Process) -> None:
         """Remove a process that has died, unless it sent a heartbeat since."""
-        await self._run(sql.forget_silent, id=process.id, beat=process.beat)
+        await self._run(sql.delete_silent, id=process.id, beat=process.beat)
 
     async def watching(self, *, now: datetime) -> tuple[int, datetime | None]:
-        """Count the live processes that watch nodes; and until when all may live."""
+        """Count live processes that watch nodes; also return when the last expires."""
         [(number, until)] = await self._run(sql.watching, now=to_us(now))
         return int(number), None if until is None else from_us(until)
 

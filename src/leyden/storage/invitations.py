@@ -62,10 +62,10 @@ class Invitations:
         ):
             raise NotFound
 
-    async def forget_ended(self, organization_id: str, *, now: datetime) -> None:
+    async def delete_ended(self, organization_id: str, *, now: datetime) -> None:
         """Delete invitations that have ended; the audit log has them all."""
         await self._run(
-            sql.forget_ended, organization_id=organization_id, now=to_us(now)
+            sql.delete_ended, organization_id=organization_id, now=to_us(now)
         )
 
     async def end_for(self, organization_id: str, email: str, *, now: datetime) -> None:
@@ -76,7 +76,7 @@ class Invitations:
 
 
 def invitation_of(row: Row) -> Invitation:
-    """Return the invitation that a row holds."""
+    """Build the invitation from a row."""
     id_, organization_id, email, role, created, expires = row
     return Invitation(
         id=id_,

@@ -11,7 +11,7 @@ sql = SqlFile("issued")
 
 
 class Issued(Struct, frozen=True, kw_only=True):
-    """A name to have a certificate, and the progress of issuing it."""
+    """A name that needs a certificate, and the progress of issuing it."""
 
     name: str
     node_id: str | None  # None: the API's own name
@@ -40,9 +40,9 @@ class IssuedCertificates:
         rows = await self._run(sql.find, name=name)
         return issued_of(rows[0]) if rows else None
 
-    async def forget(self, name: str) -> None:
+    async def delete(self, name: str) -> None:
         """Delete the request, and the certificate issued for it."""
-        await self._run(sql.forget, name=name)
+        await self._run(sql.delete, name=name)
 
     async def set_order(self, name: str, url: str, *, key: bytes) -> None:
         """Store the order's URL and its key; raise Stale if another is open."""
@@ -61,7 +61,7 @@ class IssuedCertificates:
         return int(rows[0][0])
 
     async def keep(self, name: str, url: str, *, chain: bytes, until: datetime) -> None:
-        """Store the certificate that the order resulted in, with its key."""
+        """Store the certificate from the order, with its key."""
         kept = await self._run(
             sql.keep,
             name=name,
@@ -87,7 +87,7 @@ class IssuedCertificates:
 
 
 def issued_of(row: Row) -> Issued:
-    """Return the certificate that a row holds."""
+    """Build the certificate from a row."""
     name, node_id, chain, until, key, order_url, order_key, refusals = row
     return Issued(
         name=name,

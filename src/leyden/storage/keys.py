@@ -33,7 +33,7 @@ class Keys:
             created=to_us(key.created),
             expires=to_us(key.expires) if key.expires else None,
         ):
-            raise Taken("this key was made already, and was shown then")
+            raise Taken("this key was already created, and shown then")
 
     async def principal(self, digest: bytes, *, now: datetime) -> Principal | None:
         """Return the principal of the valid key with this digest, if any."""
@@ -50,9 +50,9 @@ class Keys:
     async def expiring(
         self, *, now: datetime, within: timedelta, most: int
     ) -> list[ApiKey]:
-        """Return keys that end within this time, and were not announced yet.
+        """Return keys that expire within this time, and were not announced yet.
 
-        Keys that were made for no longer than that are not among them.
+        Keys with a shorter lifetime than that are not included.
         """
         rows = await self._run(
             sql.expiring,
@@ -70,10 +70,10 @@ class Keys:
         )
         return int(rows[0][0])
 
-    async def forget_ended(self, organization_id: str, *, now: datetime) -> None:
-        """Delete ended keys but the latest: the audit log has them all."""
+    async def delete_ended(self, organization_id: str, *, now: datetime) -> None:
+        """Delete ended keys except the latest; the audit log has them all."""
         await self._run(
-            sql.forget_ended,
+            sql.delete_ended,
             organization_id=organization_id,
             now=to_us(now),
             kept=ENDED_KEPT,
@@ -88,7 +88,7 @@ class Keys:
 
     async def used(self, at: Mapping[str, datetime]) -> None:
         """Record when each of these keys was last used; never go back in time."""
-        # In one order, so that servers that note the same keys never lock crosswise.
+        # In a fixed order, so that servers that record the same keys never deadlock.
         await self._run.many(
             sql.used,
             [{"id": key_id, "used": to_us(at[key_id])} for key_id in sorted(at)],
@@ -109,7 +109,7 @@ def _scopes(words: str) -> frozenset[Scope]:
 
 
 def key_of(row: Row) -> ApiKey:
-    """Return the key that a row holds."""
+    """Build the key from a row."""
     id_, organization_id, name, hint, scopes, created, expires, used, revoked = row
     return ApiKey(
         id=id_,

@@ -14,7 +14,7 @@ class SealedLaunchSpec(Struct, frozen=True, kw_only=True):
     """A node's stored launch spec."""
 
     node_id: str
-    settings: bytes  # sealed: the settings that are secrets
+    settings: bytes  # sealed: the secret settings
     webhook_secret: bytes  # sealed
     certificate: bytes  # the chain, PEM
     certificate_until: datetime
@@ -74,7 +74,7 @@ class LaunchSpecs:
 
 
 def launch_spec_of(row: Row) -> SealedLaunchSpec:
-    """Return the launch spec that a row holds."""
+    """Build the launch spec from a row."""
     node_id, settings, webhook_secret, certificate, until, key = row
     return SealedLaunchSpec(
         node_id=node_id,

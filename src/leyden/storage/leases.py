@@ -13,13 +13,13 @@ sql = SqlFile("leases")
 
 
 class RunningLease(Struct, frozen=True, kw_only=True):
-    """A direct channel, and how far its lease has come."""
+    """A direct channel, and the progress of its lease."""
 
     order_id: str
     organization_id: str
     point: str
     ends: int  # the block
-    told: int  # the last event announced: none, lease ending, or lease ended
+    told: int  # the last announced event: none, lease ending, or lease ended
     closed: datetime | None = None
     closed_early: bool = False
 
@@ -31,7 +31,7 @@ class Leases:
         self._run = run
 
     async def add(self, leases: Sequence[tuple[str, Lease]], *, at: datetime) -> None:
-        """Store the leases that tickets became; one for each order."""
+        """Store the leases of filled orders, one for each."""
         await self._run.many(
             sql.add,
             [
@@ -78,12 +78,12 @@ class Leases:
         return bool(rows)
 
     async def closed_early(self, *, since: datetime, most: int) -> list[str]:
-        """Return the orders whose channel was closed too early since then."""
+        """Return the orders whose channel was closed early since then."""
         rows = await self._run(sql.closed_early, since=to_us(since), most=most)
         return [str(order_id) for (order_id,) in rows]
 
     async def of_orders(self, order_ids: Iterable[str]) -> dict[str, Lease]:
-        """Return the leases of those of these orders that have one."""
+        """Return the leases of these orders, by order id."""
         booked = await self.booked(order_ids)
         return {order_id: lease for order_id, (lease, _) in booked.items()}
 

@@ -1,4 +1,4 @@
-"""The ledger's entries, and the balances that must be known at once.
+"""The ledger's entries, and the balances that must be known quickly.
 
 A balance of an organization or an order is stored in a row beside the
 entries, and changed in the transaction of each entry. Balances of shared
@@ -42,8 +42,8 @@ class Ledger:
     async def post(self, written: Sequence[Entry], *, at: datetime) -> None:
         """Write entries, and update the balances they change; all or nothing.
 
-        Raise Violated if an entry exists already, and Stale if an account's
-        balance does not suffice. A caller that takes from a `held` account has
+        Raise Violated if an entry already exists, and Stale if an account's
+        balance is too low. A caller that takes from a `held` account must have
         locked its order.
         """
         now = to_us(at)
@@ -53,8 +53,7 @@ class Ledger:
             changes[entry.source] -= entry.sats
             changes[entry.target] += entry.sats
         held: dict[str, int] = {}
-        # Always in the order of their names, whether they rise or fall, so that no two
-        # wait for each other.
+        # Always in the order of their names, so that there are no deadlocks.
         for place, change in sorted(changes.items()):
             if place.startswith("held:"):
                 held[place] = change
@@ -63,7 +62,7 @@ class Ledger:
         await self._hold(held)
 
     async def _hold(self, changes: Mapping[str, int]) -> None:
-        """Change what orders hold; each is locked, so that nobody waits here."""
+        """Change what orders hold; the orders are locked, so this never waits."""
         await self._run.many(
             sql.add_to,
             [
@@ -77,7 +76,7 @@ class Ledger:
             sql.release,
             [{"place": place, "sats": sats} for place, sats in released.items()],
         ) != len(released):
-            raise Violated("an order is to release what it never held")
+            raise Violated("an order would release more than it holds")
 
     async def _change(self, place: str, change: int) -> None:
         below_zero = place.startswith(_BELOW_ZERO)
@@ -88,15 +87,15 @@ class Ledger:
             if lowered:
                 return
             if not below_zero:
-                raise Stale(f"{place} has not the {-change} sat that are to be taken")
+                raise Stale(f"{place} has less than {-change} sat")
         elif below_zero:
             if not await self._run(sql.repay, place=place, sats=change):
-                raise Stale(f"{place} is less than the {change} sat that repay it")
+                raise Stale(f"{place} owes less than {change} sat")
             return
         await self._run(sql.add_to, place=place, sats=change)
 
     async def balances(self, places: Iterable[str]) -> dict[str, Sats]:
-        """Return the balances of those of these accounts that have any."""
+        """Return the balances of these accounts, without those that have none."""
         rows = await self._run(sql.balances, places=tuple(places))
         return {place: Sats(sats) for place, sats in rows}
 
@@ -109,12 +108,14 @@ class Ledger:
         """Add up all entries by account."""
         return {place: Sats(int(sats)) for place, sats in await self._run(sql.sums)}
 
-    async def kept_balances(self) -> dict[str, Sats]:
+    async def stored_balances(self) -> dict[str, Sats]:
         """Return all balances that are stored as rows."""
-        return {place: Sats(sats) for place, sats in await self._run(sql.kept_balances)}
+        return {
+            place: Sats(sats) for place, sats in await self._run(sql.stored_balances)
+        }
 
     async def receivables(self) -> dict[str, Sats]:
-        """Return what organizations are to repay, by organization, the most first."""
+        """Return what organizations must repay, by organization, the largest first."""
         rows = await self._run(sql.receivables)
         return {place.partition(":")[2]: Sats(-sats) for place, sats in rows}
 
@@ -143,7 +144,7 @@ class Ledger:
 
 
 def row_of(entry: Entry, at: int) -> dict[str, Value]:
-    """Return the entry as it is kept."""
+    """Convert the entry to a row."""
     return {
         "key": entry.key,
         "at": at,
@@ -165,7 +166,7 @@ def _customer_entry(row: Row) -> CustomerEntry:
 
 
 def written_of(row: Row) -> Written:
-    """Return the entry that a row holds."""
+    """Build the entry from a row."""
     (
         number,
         key,

@@ -1,4 +1,4 @@
-"""How far nodes' logs were read."""
+"""The positions up to which nodes' logs were read."""
 
 from collections.abc import Mapping
 
@@ -32,22 +32,22 @@ class LogPlaces:
         return place_of(rows[0]) if rows else None
 
     async def move(self, node_id: str, place: Place, *, was: int) -> bool:
-        """Store how far the log was read; return False if another process did.
+        """Store a new position; return False if another process stored one first.
 
-        `was` is the edition of the position that reading continued from; 0 if
+        `was` is the edition of the position from which reading continued; 0 if
         none was stored.
         """
         if was == 0:
             return bool(await self._run(sql.add, **row_of(node_id, place)))
         return bool(await self._run(sql.move, **row_of(node_id, place), was=was))
 
-    async def forget(self, node_id: str) -> None:
-        """Delete the position: the log is removed."""
-        await self._run(sql.forget, node_id=node_id)
+    async def delete(self, node_id: str) -> None:
+        """Delete the position of a log that is removed."""
+        await self._run(sql.delete, node_id=node_id)
 
 
 def row_of(node_id: str, place: Place) -> Mapping[str, Value]:
-    """Return a node's place as it is kept."""
+    """Convert a node's position to a row."""
     return {
         "node_id": node_id,
         "inode": place.inode,
@@ -58,6 +58,6 @@ def row_of(node_id: str, place: Place) -> Mapping[str, Value]:
 
 
 def place_of(row: Row) -> KeptPlace:
-    """Return the place that a row holds."""
+    """Build the position from a row."""
     _, inode, offset, head, rotated, edition = row
     return KeptPlace(Place(inode, offset, bytes(head), rotated), edition)

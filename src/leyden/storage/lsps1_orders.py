@@ -1,4 +1,4 @@
-"""Orders that came over LSPS1: what their client asked for, and what is unpaid."""
+"""Orders over LSPS1: their clients' requests, and counts of unpaid ones."""
 
 from collections.abc import Collection
 
@@ -11,11 +11,11 @@ sql = SqlFile("lsps1_orders")
 
 
 class Lsps1Order(Struct, frozen=True, kw_only=True):
-    """What an order of LSPS1 has beside what every direct order has."""
+    """The fields of an LSPS1 order that other direct orders do not have."""
 
     order_id: str
     source: Source
-    address: str  # that ordered over HTTP, as it is counted
+    address: str  # of an HTTP client, in the form that is counted
     confirmations: int
     within_blocks: int
     token: str | None
@@ -28,7 +28,7 @@ class Lsps1Orders:
         self._run = run
 
     async def add(self, order: Lsps1Order) -> None:
-        """Store what came with a new order."""
+        """Store the LSPS1 fields of a new order."""
         await self._run(
             sql.add,
             order_id=order.order_id,
@@ -40,12 +40,12 @@ class Lsps1Orders:
         )
 
     async def find(self, order_id: str) -> Lsps1Order | None:
-        """Return what came with an order; None where it came otherwise."""
+        """Return an order's LSPS1 fields; None if it is not from LSPS1."""
         rows = await self._run(sql.get, order_id=order_id)
         return _order_of(rows[0]) if rows else None
 
     async def of_orders(self, order_ids: Collection[str]) -> dict[str, Lsps1Order]:
-        """Return those of these orders that came over LSPS1, by id."""
+        """Return the LSPS1 orders among these orders, by id."""
         rows = await self._run(sql.of_orders, order_ids=tuple(order_ids))
         return {each.order_id: each for each in map(_order_of, rows)}
 

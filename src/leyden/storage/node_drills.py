@@ -1,4 +1,4 @@
-"""When owners last proved that the backups of their nodes open."""
+"""The last drills of owners: tests that a node's backups can be opened."""
 
 from datetime import datetime
 
@@ -10,7 +10,7 @@ sql = SqlFile("node_drills")
 
 
 class NodeDrill(Struct, frozen=True, kw_only=True):
-    """A drill, in words that the node itself has signed."""
+    """A drill, with a message that the node has signed."""
 
     at: datetime
     message: str
@@ -24,7 +24,7 @@ class NodeDrills:
         self._run = run
 
     async def keep(self, node_id: str, drill: NodeDrill) -> None:
-        """Store a drill in place of the one before."""
+        """Store a drill; it replaces the previous one."""
         await self._run(
             sql.keep,
             node_id=node_id,
@@ -56,7 +56,7 @@ class NodeDrills:
             node_id for (node_id,) in await self._run(sql.since, since=to_us(since))
         }
 
-    async def forget(self, node_id: str) -> None:
-        """Delete what is known of a node whose backups are deleted."""
-        await self._run(sql.forget, node_id=node_id)
-        await self._run(sql.forget_reminder, node_id=node_id)
+    async def delete(self, node_id: str) -> None:
+        """Delete the drill of a node whose backups are deleted."""
+        await self._run(sql.delete, node_id=node_id)
+        await self._run(sql.delete_reminder, node_id=node_id)

@@ -1,4 +1,4 @@
-"""The public keys of hosted nodes, as their lnds wrote them down."""
+"""The public keys of hosted nodes, read from lnd's files."""
 
 from leyden.storage.statements import Run, SqlFile
 
@@ -17,9 +17,9 @@ class NodeKeys:
         return str(rows[0][0]) if rows else ""
 
     async def keep(self, node_id: str, pubkey: str) -> None:
-        """Store a node's public key, in place of the one before."""
+        """Store a node's public key; it replaces the previous one."""
         await self._run(sql.keep, node_id=node_id, pubkey=pubkey)
 
-    async def forget(self, node_id: str) -> None:
-        """Delete what is known of a node."""
-        await self._run(sql.forget, node_id=node_id)
+    async def delete(self, node_id: str) -> None:
+        """Delete a node's public key."""
+        await self._run(sql.delete, node_id=node_id)

@@ -33,10 +33,10 @@ class NodeOnions:
         await self._run(sql.set_target, node_id=node_id, told=target)
 
     async def ours(self, hosts: Iterable[str]) -> set[str]:
-        """Return which of these hosts are, or were, our nodes'."""
+        """Return which of these hosts belong, or belonged, to our nodes."""
         rows = await self._run(sql.ours, hosts=tuple(hosts))
         return {host for (host,) in rows}
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete a node's key."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)

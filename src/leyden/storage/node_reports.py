@@ -1,4 +1,4 @@
-"""What companions of nodes in a cluster last reported."""
+"""The last reports of companions of nodes in a cluster."""
 
 from datetime import datetime
 
@@ -10,10 +10,10 @@ sql = SqlFile("node_reports")
 
 
 class NodeReport(Struct, frozen=True, kw_only=True):
-    """The last report on a node's home, apart from what is kept elsewhere."""
+    """The last report on a node's home, without what is stored elsewhere."""
 
     node_id: str
-    run: str  # of the companion: it counts from 0 in each
+    run: str  # of the companion; it counts from 0 in each run
     macaroons_removed: int
     disk: int
     height: int
@@ -27,7 +27,7 @@ class NodeReports:
         self._run = run
 
     async def keep(self, report: NodeReport) -> None:
-        """Store a report in place of the node's last one."""
+        """Store a report; it replaces the node's last one."""
         await self._run(
             sql.keep,
             node_id=report.node_id,
@@ -54,7 +54,7 @@ class NodeReports:
         return None
 
     async def heights(self) -> dict[str, int]:
-        """Return the height that was last reported of each node, by id."""
+        """Return the last reported block height of each node, by id."""
         return dict(await self._run(sql.heights))
 
     async def keep_log_tail(self, node_id: str, tail: bytes) -> None:
@@ -67,6 +67,6 @@ class NodeReports:
             return None if tail is None else bytes(tail)
         return None
 
-    async def forget(self, node_id: str) -> None:
-        """Delete the report: the home is removed."""
-        await self._run(sql.forget, node_id=node_id)
+    async def delete(self, node_id: str) -> None:
+        """Delete the report of a node whose home is removed."""
+        await self._run(sql.delete, node_id=node_id)

@@ -26,7 +26,7 @@ settings_of = msgspec.json.Decoder(NodeSettings).decode
 
 
 def row_of(node: Node) -> Mapping[str, Value]:
-    """Return the node as it is kept."""
+    """Convert the node to a row."""
     return {
         "id": node.id,
         "organization_id": node.organization_id,
@@ -61,7 +61,7 @@ def row_of(node: Node) -> Mapping[str, Value]:
 
 
 def node_of(row: Row) -> Node:
-    """Return the node that a row holds."""
+    """Build the node from a row."""
     # In the order of the table's columns.
     (
         id_,
@@ -128,7 +128,7 @@ def node_of(row: Row) -> Node:
 
 
 def listed_of(row: Row) -> Listed:
-    """Return the node, as lists show it, that a row holds."""
+    """Build the listed form of a node from a row."""
     (
         id_,
         name,

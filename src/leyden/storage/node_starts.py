@@ -1,4 +1,4 @@
-"""How often nodes were started."""
+"""The number of each node's last start, and the folder it used."""
 
 from leyden.domain.starts import NEVER, Start
 from leyden.storage.statements import Run, SqlFile
@@ -29,6 +29,6 @@ class NodeStarts:
         """Accept any copy of each node's last folder."""
         await self._run(sql.accept_all)
 
-    async def forget(self, node_id: str) -> None:
-        """Delete the count: the folder is removed."""
-        await self._run(sql.forget, node_id=node_id)
+    async def delete(self, node_id: str) -> None:
+        """Delete the count of a node whose folder is removed."""
+        await self._run(sql.delete, node_id=node_id)

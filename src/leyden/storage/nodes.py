@@ -20,16 +20,16 @@ from leyden.values import Struct, hiding
 
 sql = SqlFile("nodes")
 
-# Nobody else waits for longer than these few take: 50 µs each.
+# The event loop runs after each batch of these: 50 µs each.
 _AT_A_TIME = 50
 _MOST_DELETED = 100
-# Read and decoded in two milliseconds.
+# As many as are read and decoded in two milliseconds.
 _ROWS_AT_A_TIME = 250
 _BEFORE_ALL = -(2**63)
 
 
 class Shown(Struct, frozen=True, kw_only=True):
-    """A node as it shows alone: with its settings, and its secrets sealed."""
+    """A single node as shown: with its settings, and its secrets sealed."""
 
     listed: Listed
     settings: NodeSettings  # without their secrets
@@ -40,7 +40,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 class CountOfStatus(NamedTuple):
-    """How many nodes have a status; the rest changes whenever one of them does."""
+    """The number of nodes with a status; other fields change when a node changes."""
 
     status: str
     nodes: int
@@ -57,7 +57,7 @@ class Deleted(Struct, frozen=True, kw_only=True):
     version: str
     created: datetime
     deleted: datetime
-    until: datetime  # its data is kept
+    until: datetime  # when its data is deleted
 
 
 class Nodes:
@@ -117,7 +117,7 @@ class Nodes:
         skipped: int = 0,
         most: int,
     ) -> list[Listed]:
-        """Return some nodes of this status whose name has this in it, oldest first."""
+        """Return a page of nodes with this status and text in the name, by age."""
         rows = await self._run(
             sql.page,
             organization_id=organization_id,
@@ -131,7 +131,7 @@ class Nodes:
     async def count(
         self, organization_id: str, *, status: str = "", name: str = ""
     ) -> int:
-        """Count the nodes of this status whose name has this in it."""
+        """Count the nodes with this status and text in the name."""
         ((count,),) = await self._run(
             sql.count,
             organization_id=organization_id,
@@ -149,7 +149,7 @@ class Nodes:
         )
 
     async def taken(self, organization_id: str, names: Iterable[str]) -> set[str]:
-        """Return which of these names the organization's nodes have."""
+        """Return which of these names are in use by the organization's nodes."""
         rows = await self._run(
             sql.taken, organization_id=organization_id, names=tuple(names)
         )
@@ -190,7 +190,7 @@ class Nodes:
         return rows[0][0] if rows else None
 
     async def deleted(self, organization_id: str) -> list[Deleted]:
-        """Return deleted nodes whose data is kept, at most 100, the last first."""
+        """Return deleted nodes whose data is kept, at most 100, newest first."""
         rows = await self._run(
             sql.deleted, organization_id=organization_id, most=_MOST_DELETED
         )
@@ -231,7 +231,7 @@ class Nodes:
         return found
 
     async def find_elsewhere(self, runtime: str) -> str:
-        """Return a node that another runtime has, or is to have; "" for none."""
+        """Return a node that is in another runtime, or moves there; "" for none."""
         rows = await self._run(sql.find_elsewhere, runtime=runtime)
         return str(rows[0][0]) if rows else ""
 
@@ -242,7 +242,7 @@ class Nodes:
     async def save(self, before: Node, after: Node) -> None:
         """Write the changes; raise Stale if the node changed since it was read.
 
-        So it does if another node was given the same peer port meanwhile.
+        Also raise Stale if another node got the same peer port meanwhile.
         """
         try:
             saved = await self._run(sql.save, **row_of(after), was=before.edition)
@@ -251,15 +251,15 @@ class Nodes:
                 raise
             raise Stale(f"peer port {after.peer_port} is taken") from None
         if not saved:
-            raise Stale(f"node {before.id} has changed meanwhile")
+            raise Stale(f"node {before.id} changed in the meantime")
 
     async def vacate(self, node_id: str) -> None:
-        """Release the placement: no data is left of the node."""
+        """Release the placement of a node that has no data left."""
         await self._run(sql.vacate, id=node_id)
 
 
 def _pattern(part: str) -> str:
-    """Return the pattern of names with this in them; "" is any name."""
+    """Return the LIKE pattern for names that contain this; "" matches any name."""
     if not part:
         return ""
     literal = re.sub("[!%_]", r"!\g<0>", part.lower())

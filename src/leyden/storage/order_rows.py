@@ -10,7 +10,7 @@ from leyden.storage.statements import Row, Value
 
 
 def row_of(order: Order) -> dict[str, Value]:
-    """Return the order as it is kept."""
+    """Convert the order to a row."""
     quote = order.quote
     channel = quote.channel
     to = channel.destination

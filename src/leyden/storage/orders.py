@@ -37,7 +37,7 @@ class Orders:
         self._run = run
 
     async def add(self, order: Order) -> bool:
-        """Store a new order; return False if its id exists already."""
+        """Store a new order; return False if its id already exists."""
         return bool(await self._run(sql.add, **row_of(order)))
 
     async def find(self, order_id: str) -> Order | None:
@@ -52,12 +52,12 @@ class Orders:
         return order
 
     async def get_many(self, order_ids: Iterable[str]) -> list[Order]:
-        """Return those of these orders that exist."""
+        """Return the existing orders among these."""
         rows = await self._run(sql.get_many, ids=tuple(order_ids))
         return [order_of(row) for row in rows]
 
     async def lock_many(self, order_ids: Iterable[str]) -> list[Order]:
-        """Return those of these orders that exist, locked until the commit."""
+        """Return the existing orders among these, locked until the commit."""
         rows = await self._run(sql.lock_many, ids=tuple(order_ids))
         return [order_of(row) for row in rows]
 
@@ -81,7 +81,7 @@ class Orders:
             [{**row_of(after), "was": str(before.status)} for before, after in moved],
         )
         if touched != len(moved):
-            raise Stale("an order has moved meanwhile")
+            raise Stale("an order changed in the meantime")
 
     async def page(
         self,
@@ -129,19 +129,19 @@ class Orders:
         return Sats(int(rows[0][0]))
 
     async def capacity_asked_since(self, since: datetime) -> Sats:
-        """Return the capacity, paid since then, that the seller was asked to open."""
+        """Return the capacity of openings requested for orders paid since then."""
         rows = await self._run(sql.capacity_asked_since, since=to_us(since))
         return Sats(int(rows[0][0]))
 
     async def capacity_ordered_to(self, node_key: str) -> Sats:
-        """Return the capacity of direct channels that a node has or is to have."""
+        """Return the capacity of direct channels that a node has or will get."""
         rows = await self._run(sql.capacity_ordered_to, node_key=node_key)
         return Sats(int(rows[0][0]))
 
     async def is_open_to(
         self, node_key: str, organization_id: str, *, but: str
     ) -> bool:
-        """Return whether the organization's or a paid order for a node is open."""
+        """Return whether an order for a node is open: the organization's, or paid."""
         rows = await self._run(
             sql.open_to, node_key=node_key, organization_id=organization_id, id=but
         )
@@ -152,7 +152,7 @@ class Orders:
         return bool(await self._run(sql.is_opening_to, node_key=node_key, id=but))
 
     async def key_of_node(self, organization_id: str, node_id: str) -> str:
-        """Return the public key of a hosted node that got a channel; "" if none did."""
+        """Return the public key of a hosted node from a filled order; "" if unknown."""
         rows = await self._run(
             sql.key_of_node, organization_id=organization_id, node_id=node_id
         )

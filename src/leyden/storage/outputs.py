@@ -28,7 +28,7 @@ class Outputs:
             [{**row_of(after), "was": str(before.state)} for before, after in changed],
         )
         if touched != len(changed):
-            raise Stale("an output has changed meanwhile")
+            raise Stale("an output changed in the meantime")
 
     async def of_orders(self, order_ids: Iterable[str]) -> list[KnownOutput]:
         """Return every output ever seen for these orders."""
@@ -47,7 +47,7 @@ class Outputs:
 
 
 def row_of(output: KnownOutput) -> dict[str, Value]:
-    """Return the output as it is kept."""
+    """Convert the output to a row."""
     return {
         "txid": output.outpoint.txid,
         "vout": output.outpoint.vout,
@@ -61,7 +61,7 @@ def row_of(output: KnownOutput) -> dict[str, Value]:
 
 
 def output_of(row: Row) -> KnownOutput:
-    """Return the output that a row holds."""
+    """Build the output from a row."""
     txid, vout, order_id, sats, state, seen, bookings, to_order = row
     return KnownOutput(
         outpoint=Outpoint(txid, vout),

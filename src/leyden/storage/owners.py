@@ -1,7 +1,7 @@
-"""Whose request writes, so that writers of organizations take turns."""
+"""The organization whose request writes, so that organizations take turns."""
 
 from contextvars import ContextVar
 from typing import Final
 
-PLATFORM: Final = ""  # payments, webhooks, and whatever else runs by itself
+PLATFORM: Final = ""  # payments, webhooks, and other background work
 OWNER: Final[ContextVar[str]] = ContextVar("owner", default=PLATFORM)

@@ -1,4 +1,4 @@
-"""The ports at which peers reach nodes: a node keeps its own after it is gone."""
+"""The ports at which peers reach nodes; a deleted node's port stays reserved."""
 
 from datetime import datetime
 

@@ -42,7 +42,7 @@ WITH found AS ({})
 SELECT pg_notify(%(channel)s, %(woken)s) FROM (SELECT 1 FROM found LIMIT 1) AS one"""
 _RECONNECT_S = 1.0
 _NOW = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
-# Each of them turned off loses commits, or pages, at a power cut.
+# If one of these is off, a power cut can lose commits or pages.
 _LASTING = """
 SELECT name FROM pg_settings WHERE setting = 'off' AND name IN
 ('fsync', 'synchronous_commit', 'full_page_writes') ORDER BY name"""
@@ -53,10 +53,10 @@ T = TypeVar("T")
 
 
 async def _shielded(run: Coroutine[None, None, T]) -> T:
-    """Return only when it has ended, cancelled or not.
+    """Wait until the coroutine has ended, even if the caller is cancelled.
 
-    A connection that is cancelled while it enters or leaves a pipeline, which many rows
-    are sent in, is left half inside.
+    If a connection is cancelled while it enters or leaves a pipeline, which is used to
+    send many rows, it is left in an inconsistent state.
     """
     running = asyncio.ensure_future(run)
     try:
@@ -65,7 +65,7 @@ async def _shielded(run: Coroutine[None, None, T]) -> T:
         while not running.done():
             with contextlib.suppress(asyncio.CancelledError):
                 await asyncio.wait([running])
-        running.exception()  # nobody else asks for it
+        running.exception()  # nothing else retrieves it
         raise
 
 
@@ -105,8 +105,8 @@ class _Statements:
                 if not step.wakes:
                     await self._all(step.statement, step.values)
                     continue
-                # We don't wait for a result, so the database itself notifies if there
-                # are rows.
+                # We don't wait for the result, so the database itself sends the notice
+                # if there are rows.
                 text = _WAKES.format(step.statement.postgresql)
                 woken = {"channel": _CHANNEL, "woken": step.wakes}
                 for values in map(step.statement.for_postgresql, step.values):
@@ -124,12 +124,12 @@ class _Statements:
                 await self._connection.execute(_NOTIFY, (_CHANNEL, kinds))
             ended = await self._connection.execute("COMMIT", prepare=False)
         if ended.statusmessage != "COMMIT":
-            raise RuntimeError("a statement failed, and its error was kept back")
+            raise RuntimeError("a statement failed, and its error was swallowed")
 
     def _pipelined(
         self, stores: Stores
     ) -> contextlib.AbstractAsyncContextManager[object]:
-        """Return a pipeline, whose own cost is only worth it for several statements."""
+        """Return a pipeline, which is only worth its cost for several statements."""
         if self.woken or stores.has_unflushed:
             return self._connection.pipeline()
         return contextlib.nullcontext()
@@ -172,14 +172,14 @@ class PostgresDatabase:
         return cls(url, pool)
 
     def listen(self, wake: Wake) -> None:
-        """Call `wake` after each commit, here or elsewhere, that queued tasks."""
+        """Call `wake` after each commit that queues tasks, in any process."""
         self._listeners.append(wake)
 
     @contextlib.asynccontextmanager
     async def transaction(self) -> AsyncIterator[Stores]:
         """Run the block in one transaction; raise Stale on a conflict.
 
-        Organizations take turns: of each few have a connection at a time.
+        Organizations take turns: each has only a few connections at a time.
         """
         with translating():
             async with (
@@ -205,7 +205,7 @@ class PostgresDatabase:
                     self._url, **CONNECTING
                 ) as connection:
                     await connection.execute(f"LISTEN {_CHANNEL}")
-                    self._wake(None)  # what came while nobody listened
+                    self._wake(None)  # for notices that were missed meanwhile
                     async for heard in connection.notifies():
                         self._wake(heard.payload.split("\n"))
             except psycopg.Error as error:

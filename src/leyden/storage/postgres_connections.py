@@ -1,4 +1,4 @@
-"""The connections of a pool to PostgreSQL: how they are set up, and checked."""
+"""Set up and check the connections of a pool to PostgreSQL."""
 
 import asyncio
 import contextlib
@@ -15,10 +15,10 @@ from psycopg import AsyncConnection
 from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import AsyncConnectionPool
 
-# A server that lost its power ends no connection, nor does a router that forgot one:
-# the kernel finds out, within 35 s when nothing is sent and 15 s when something is.
-# A server that only follows another one is none: after a failover its name may still
-# lead there, and a pool would keep that connection for an hour.
+# A server without power does not close connections, nor does a router that has dropped
+# them. The kernel notices it within 35 s if nothing is sent, and within 15 s otherwise.
+# A standby server is rejected: after a failover the name may still resolve to it, and
+# the pool would keep that connection for an hour.
 CONNECTING: Final[dict[str, Any]] = {
     "autocommit": True,
     "connect_timeout": 4,
@@ -30,12 +30,12 @@ CONNECTING: Final[dict[str, Any]] = {
     "target_session_attrs": "read-write",
 }
 _IDLE_S = 30.0
-_ANSWERS_S = 1.0  # well within the wait for a connection, so that there is another
+_RESPONSE_S = 1.0  # well below the wait for a connection, so another can be tried
 _SETUP = """
--- Nothing of ours waits inside a transaction, but a process may be stopped there.
+-- Our programs never wait inside a transaction, but a process may be frozen there.
 SET idle_in_transaction_session_timeout = '10s';
--- A plan for a list of one looks cheaper than one for any list, so the server would
--- make it anew at each execution, which takes longer than the execution.
+-- The server estimates a plan for a list of one as cheaper than a generic one, so it
+-- would plan again at each execution, which takes longer than the execution.
 SET plan_cache_mode = force_generic_plan"""
 
 
@@ -49,27 +49,27 @@ class Connections:
         )
 
     async def configure(self, connection: AsyncConnection[Any]) -> None:
-        """Send each number as BIGINT, plan once, leave no transaction open for long.
+        """Send numbers as BIGINT, use generic plans, limit idle transactions.
 
-        Left to itself psycopg takes the smallest type that a number fits in: to the
-        server these would be many statements, each prepared anew. A process that is
-        frozen inside a transaction would hold its locks until it is thawed, and the
-        others would wait.
+        By default psycopg sends a number as the smallest type that fits: for the server
+        these are different statements, each prepared separately. A process that is
+        frozen inside a transaction would hold its locks until it runs again, and others
+        would wait for them.
         """
         connection.adapters.register_dumper(int, Int8Dumper)
         await connection.execute(_SETUP)
         self._given[connection] = self._clock()
 
     async def check(self, connection: AsyncConnection[Any]) -> None:
-        """Raise an error if the connection has ended.
+        """Raise an error if the connection is closed.
 
-        A server that ends it leaves something to read: its reason, or the end of the
-        stream. Only then, or after a while without use, is the server asked, as a round
-        trip before each use would cost more than most statements.
+        When the server closes it, there is something to read: a reason, or the end of
+        the stream. Only then, or after a while without use, make a round trip: before
+        each use that would cost more than most statements.
         """
         idle_s = self._clock() - self._given[connection]
         if _has_something_to_read(connection) or idle_s > _IDLE_S:
-            await _ask(connection)
+            await _ping(connection)
         self._given[connection] = self._clock()
 
 
@@ -79,26 +79,26 @@ def _has_something_to_read(connection: AsyncConnection[Any]) -> bool:
     return bool(waiting.poll(0))
 
 
-async def _ask(connection: AsyncConnection[Any]) -> None:
-    """Make a round trip; raise an error if no answer comes soon.
+async def _ping(connection: AsyncConnection[Any]) -> None:
+    """Make a round trip; raise an error without a response in time.
 
-    psycopg waits for the answer to a cancelled statement too, which may never come. So
-    the socket is shut down instead: that ends every wait for it.
+    psycopg also waits for the response to a cancelled statement, which may never
+    arrive. So the socket is shut down instead, which ends every wait for it.
     """
     silent = asyncio.Event()
 
     def hang_up() -> None:
         silent.set()
         with (
-            contextlib.suppress(OSError, psycopg.Error),  # it has ended meanwhile
+            contextlib.suppress(OSError, psycopg.Error),  # it was closed meanwhile
             socket.socket(fileno=os.dup(connection.fileno())) as line,
         ):
             line.shutdown(socket.SHUT_RDWR)
 
-    late = asyncio.get_running_loop().call_later(_ANSWERS_S, hang_up)
+    late = asyncio.get_running_loop().call_later(_RESPONSE_S, hang_up)
     try:
         await AsyncConnectionPool.check_connection(connection)
     finally:
         late.cancel()
-    if silent.is_set():  # the answer came while it was shut down
+    if silent.is_set():  # the response arrived while it was shut down
         raise psycopg.OperationalError("the connection was silent for too long")

@@ -1,4 +1,4 @@
-"""What goes wrong on PostgreSQL, in our own words."""
+"""Translate PostgreSQL's errors into our own."""
 
 import asyncio
 import contextlib
@@ -15,16 +15,16 @@ _AWAY: Final = (
     psycopg.OperationalError,
     psycopg.InterfaceError,
     PoolTimeout,
-    errors.ReadOnlySqlTransaction,  # another server is the one to write to by now
+    errors.ReadOnlySqlTransaction,  # another server is the primary now
 )
 
 
 @contextlib.contextmanager
 def translating() -> Iterator[None]:
-    """Translate a foreign error, once; let no cancellation be lost.
+    """Translate psycopg's errors in the block; restore a lost cancellation.
 
-    In Python 3.11 the pool's `wait_for` forgets a cancellation that comes together
-    with a connection, and whoever was to be ended would go on for ever.
+    In Python 3.11 the pool's `wait_for` loses a cancellation that arrives together with
+    a connection, and the cancelled task would run forever.
     """
     task = asyncio.current_task()
     cancelled_before = task.cancelling() if task else 0

@@ -1,9 +1,9 @@
-"""Reading PostgreSQL: statements that wait at the same time share a pipeline.
+"""Read from PostgreSQL: statements that wait at the same time share a pipeline.
 
-A statement on a connection of its own takes about 250 µs of our processor, half of that
-to wait for the socket; 32 in one pipeline take 80 µs each. They are one transaction, so
-if one fails, all do. Then each is run alone, so that callers see only errors of their
-own statement.
+A statement on a connection of its own takes about 250 µs of CPU time, half of that to
+wait for the socket; 32 in one pipeline take 80 µs each. They are one transaction, so if
+one fails, all fail. Then each is run alone, so that callers get only the errors of
+their own statement.
 """
 
 import asyncio
@@ -18,19 +18,19 @@ from leyden.storage.postgres_errors import translating
 from leyden.storage.statements import OnlyReads, Row, Statement, Value
 from leyden.values import Struct
 
-# Equal snapshots show the same rows. They only move on, except in a server that was
-# restored or took over: it has started at another time.
+# Equal snapshots show the same rows. Snapshots never recur, except on a server that was
+# restored or took over: it has another start time.
 _EDITION = Statement(
     "SELECT CAST(pg_postmaster_start_time() AS text), "
     "CAST(pg_current_snapshot() AS text)",
     name="edition",
 )
 _AT_ONCE = 64
-PIPELINES = 2  # a slow one leaves the other; the rest leaves with the next
+PIPELINES = 2  # so that a slow one does not block the other
 
 
 class _Read(Struct, frozen=True, eq=False):
-    """A statement and who waits for its rows."""
+    """A statement, and the callers that wait for its rows."""
 
     statement: Statement
     values: Mapping[str, Value]
@@ -55,7 +55,7 @@ class Reads(OnlyReads):
     def __init__(self, pool: AsyncConnectionPool[AsyncConnection[Any]]) -> None:
         self._pool = pool
         self._waiting: list[_Read] = []
-        self._edition: _Read | None = None  # waits, too
+        self._edition: _Read | None = None  # a pending read of the edition
         self._running: set[asyncio.Task[None]] = set()
 
     async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
@@ -63,14 +63,14 @@ class Reads(OnlyReads):
         return await self._caller_of(self._add(statement, values))
 
     async def edition(self) -> Row:
-        """Return what no two commits have in common, read once for all who wait."""
+        """Return a row that changes with every commit; callers share one read."""
         if self._edition is None:
             self._edition = self._add(_EDITION, {})
         (edition,) = await self._caller_of(self._edition)
         return edition
 
     async def close(self) -> None:
-        """Finish the statements that wait."""
+        """Finish the waiting statements."""
         while self._running:
             await asyncio.wait(self._running)
 
@@ -93,7 +93,7 @@ class Reads(OnlyReads):
 
     def _run(self, reads: Sequence[_Read]) -> None:
         if self._edition in reads:
-            self._edition = None  # whoever asks from now on came after it was read
+            self._edition = None  # a later caller needs a later read
         task = asyncio.create_task(self._answer(reads))
         self._running.add(task)
         task.add_done_callback(self._ended)

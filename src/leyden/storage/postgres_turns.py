@@ -1,7 +1,7 @@
-"""Writers that wait for a connection to PostgreSQL, in turns of their organizations.
+"""Limit the connections for writing to PostgreSQL, so that organizations take turns.
 
 A connection is busy while its statement waits for a lock: writers of one organization
-that lock its row could hold all connections of the pool, and all other writers would
+that lock its row could occupy all connections of the pool, and all other writers would
 wait behind them. So each organization has only a few connections at a time, and the
 next free one goes to the organization that has waited longest. The platform's own
 writers may use all connections.
@@ -18,12 +18,12 @@ from leyden.storage.owners import OWNER, PLATFORM
 from leyden.storage.rotation import Rotation
 
 MOST_OF_ONE: Final = 4
-_LEAST_S: Final = 1.0  # for a connection, which is there or has to be made
+_LEAST_S: Final = 1.0  # for a connection, which may have to be opened
 _RETRY_AFTER_S: Final = 5
 
 
 class Places:
-    """The connections for writing, given out in turns of organizations."""
+    """The connections for writing, granted to organizations in turns."""
 
     def __init__(self, places: int, *, of_one: int = MOST_OF_ONE) -> None:
         self._free = places
@@ -33,9 +33,9 @@ class Places:
 
     @asynccontextmanager
     async def taken(self, within_s: float) -> AsyncIterator[float]:
-        """Hold a place for the block; yield how much is left of the time to wait.
+        """Hold a place for the block; yield the remaining time to wait, in seconds.
 
-        Raise DatabaseAway if none is free within the time.
+        Raise DatabaseAway if none becomes free in time.
         """
         loop = asyncio.get_running_loop()
         began, owner = loop.time(), OWNER.get()
@@ -53,7 +53,7 @@ class Places:
             async with asyncio.timeout(within_s):
                 await turn
         except BaseException as error:
-            if not turn.cancelled():  # who leaves just then has had its turn
+            if not turn.cancelled():  # it was granted in the moment of the timeout
                 self._give_back(owner)
             if isinstance(error, TimeoutError):
                 raise DatabaseAway(retry_after_s=_RETRY_AFTER_S) from None
@@ -69,7 +69,7 @@ class Places:
     def _grant(self) -> None:
         while self._free and (found := self._waiting.take(self._may)) is not None:
             owner, turn = found
-            if turn.done():  # whoever waited has left
+            if turn.done():  # the writer no longer waits
                 continue
             self._free -= 1
             self._taken[owner] += 1

@@ -13,8 +13,8 @@ class Nodes(NamedTuple):
     """An organization's number of nodes, and of deleted ones with data."""
 
     there: int
-    kept: int  # these and those
-    next_gone: datetime | None  # when the first of the deleted ones is
+    kept: int  # nodes and deleted nodes together
+    next_gone: datetime | None  # when the data of the first deleted one is deleted
 
 
 class GivenUp(NamedTuple):
@@ -70,7 +70,7 @@ class Quotas:
     ) -> None:
         """Reserve a place for an order to be created; delete expired places."""
         await self._run(
-            sql.forget_places, organization_id=organization_id, now=to_us(now)
+            sql.delete_places, organization_id=organization_id, now=to_us(now)
         )
         await self._run(
             sql.keep_place,

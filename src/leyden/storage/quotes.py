@@ -1,4 +1,4 @@
-"""The newest quote for each channel an organization asked about."""
+"""The newest quote for each channel that an organization requested."""
 
 from datetime import datetime
 
@@ -37,7 +37,7 @@ class Quotes:
         self, organization_id: str, channel: Channel, *, since: datetime
     ) -> tuple[Quote, datetime] | None:
         """Return the quote given after `since` for this channel, and its time."""
-        # The time is compared here, so that the same question is asked each time.
+        # The time is compared here, so that the query is the same each time.
         rows = await self._run(
             sql.find, organization_id=organization_id, wish=_wish(channel)
         )
@@ -55,9 +55,9 @@ class Quotes:
         )
         return quote, from_us(quoted)
 
-    async def forget(self, *, until: datetime) -> None:
+    async def delete(self, *, until: datetime) -> None:
         """Delete quotes that have expired."""
-        await self._run(sql.forget, until=to_us(until))
+        await self._run(sql.delete, until=to_us(until))
 
 
 def _wish(channel: Channel) -> str:

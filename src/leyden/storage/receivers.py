@@ -34,7 +34,7 @@ class Receiver(Addressee, frozen=True, kw_only=True):
 
     @property
     def shows_secret(self) -> bool:
-        """Return true: `Service-Secret` is the contract's."""
+        """Return true: nodes' webhooks have the header `Service-Secret`."""
         return True
 
     @property
@@ -44,7 +44,7 @@ class Receiver(Addressee, frozen=True, kw_only=True):
 
     @property
     def named(self) -> Mapping[str, str]:
-        """How log lines name it."""
+        """The fields that identify it in log lines."""
         return {"node": self.node_id}
 
     @property
@@ -60,7 +60,7 @@ class Receivers:
         self._run = run
 
     async def find(self, node_id: str) -> Receiver | None:
-        """Return a node's receiver; None if there is no such node."""
+        """Return a node's receiver; None if the node does not exist."""
         rows = await self._run(sql.get, node_id=node_id)
         return receiver_of(node_id, rows[0]) if rows else None
 
@@ -92,13 +92,13 @@ class Receivers:
             old_secret_until=to_us(until),
         )
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete a node's receiver."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)
 
 
 def receiver_of(node_id: str, row: Row) -> Receiver:
-    """Return the receiver that a row holds."""
+    """Build the receiver from a row."""
     organization_id, api, settings, secret, old, until, failing_since, pause = row
     return Receiver(
         node_id=node_id,

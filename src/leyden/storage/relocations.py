@@ -25,7 +25,7 @@ class Relocations:
         return [_relocation(row) for row in await self._run(sql.unfinished)]
 
     async def begin(self, relocation: Relocation) -> None:
-        """Store a new move; raise NotAllowed until the one before is done."""
+        """Store a new move; raise NotAllowed until the previous one is complete."""
         begun = await self._run(
             sql.begin,
             node_id=relocation.node_id,
@@ -35,12 +35,12 @@ class Relocations:
         )
         if not begun:
             raise NotAllowed(
-                f"node {relocation.node_id}: its last move is not done: what it left "
-                "behind is not deleted yet"
+                f"node {relocation.node_id}: its last move is not complete: the data "
+                "that it left behind is not deleted yet"
             )
 
     async def save(self, before: Relocation, after: Relocation) -> None:
-        """Write how far it is; raise Stale if it is at another step by now."""
+        """Write the move's progress; raise Stale if it is at another step by now."""
         saved = await self._run(
             sql.save,
             node_id=before.node_id,
@@ -53,11 +53,11 @@ class Relocations:
             at=to_us(after.at),
         )
         if not saved:
-            raise Stale(f"the move of node {before.node_id} went on meanwhile")
+            raise Stale(f"the move of node {before.node_id} advanced in the meantime")
 
-    async def forget(self, node_id: str) -> None:
-        """Delete what is known of a node's moves."""
-        await self._run(sql.forget, node_id=node_id)
+    async def delete(self, node_id: str) -> None:
+        """Delete the record of a node's moves."""
+        await self._run(sql.delete, node_id=node_id)
 
 
 def _relocation(row: Row) -> Relocation:

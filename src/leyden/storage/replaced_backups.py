@@ -32,17 +32,17 @@ class ReplacedBackups:
         rows = await self._run(sql.history, node_id=node_id, name=name)
         history = [Version(id_, from_us(at)) for id_, at in rows]
         for id_ in versions_to_delete(history):
-            await self._run(sql.forget_one, id=id_)
+            await self._run(sql.delete_one, id=id_)
 
     async def list_(self, node_id: str) -> list[ReplacedBackup]:
         """Return a node's replaced backups, newest first."""
         rows = await self._run(sql.list, node_id=node_id)
         return [ReplacedBackup(name, from_us(at), sealed) for name, at, sealed in rows]
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete all replaced backups of a node that no longer exists."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)
 
-    async def forget_old(self, *, until: datetime) -> None:
+    async def delete_old(self, *, until: datetime) -> None:
         """Delete backups replaced before then."""
-        await self._run(sql.forget_old, until=to_us(until))
+        await self._run(sql.delete_old, until=to_us(until))

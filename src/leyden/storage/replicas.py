@@ -1,6 +1,6 @@
-"""The replicas that run on this database, and the oldest version that may.
+"""The replicas that run on this database, and the oldest version that may run.
 
-A version goes by the newest migration that it knows (docs/decisions/0096).
+A version is identified by the newest migration that it knows (docs/decisions/0096).
 """
 
 from datetime import datetime
@@ -18,7 +18,7 @@ class Replicas:
         self._run = run
 
     async def enter(
-        self, id_: str, *, newest: str, until: datetime, forget_before: datetime
+        self, id_: str, *, newest: str, until: datetime, delete_before: datetime
     ) -> bool:
         """Add a replica; return False, adding none, if its version is too old.
 
@@ -27,7 +27,7 @@ class Replicas:
         [(oldest,)] = await self._run(sql.lock_floor)
         if newest < oldest:
             return False
-        await self._run(sql.forget_old, before=to_us(forget_before))
+        await self._run(sql.delete_old, before=to_us(delete_before))
         await self._run(sql.enter, id=id_, newest=newest, until=to_us(until))
         return True
 
@@ -41,11 +41,11 @@ class Replicas:
         await self._run(sql.leave, id=id_)
 
     async def floor(self) -> str:
-        """Return the migration that a version has to know to run on this schema."""
+        """Return the migration that a version must know to run on this schema."""
         return str((await self._run(sql.floor))[0][0])
 
     async def raise_floor(self, migration: str, *, now: datetime) -> bool:
-        """Exclude versions from running that do not know this migration.
+        """Prevent versions that do not know this migration from running.
 
         Return False, changing nothing, while a replica of such a version runs.
         """

@@ -1,4 +1,4 @@
-"""Coins of the seller's wallet that orders reserve: each is promised once."""
+"""Coins of the seller's wallet that orders reserve, each for one order."""
 
 from collections.abc import Collection, Sequence
 
@@ -17,7 +17,7 @@ class ReservedCoins:
         self._run = run
 
     async def add(self, order_id: str, coins: Sequence[Coin]) -> bool:
-        """Reserve coins for an order; return False if one is another order's."""
+        """Reserve coins for an order; return False if another order has one of them."""
         added = await self._run.many(
             sql.add,
             [

@@ -1,4 +1,4 @@
-"""A queue in turns of the owners of its items."""
+"""A queue in which the owners of items take turns (round robin)."""
 
 from collections import deque
 from collections.abc import Callable
@@ -8,13 +8,13 @@ _T = TypeVar("_T")
 
 
 class Rotation(Generic[_T]):
-    """Waiting items by owner, in the order of the owners' turns."""
+    """Waiting items, grouped by owner; the owners take turns."""
 
     def __init__(self) -> None:
         self._waiting: dict[str, deque[_T]] = {}
 
     def __bool__(self) -> bool:
-        """Return whether anything waits."""
+        """Return whether any item waits."""
         return bool(self._waiting)
 
     def put(self, owner: str, waiting: _T) -> None:
@@ -22,12 +22,12 @@ class Rotation(Generic[_T]):
         self._waiting.setdefault(owner, deque()).append(waiting)
 
     def take(self, may: Callable[[str], bool]) -> tuple[str, _T] | None:
-        """Return the next item, of an owner that `may` accepts, with its owner."""
+        """Return the next item of an owner that `may` accepts, and the owner."""
         owner = next(filter(may, self._waiting), None)
         if owner is None:
             return None
         queue = self._waiting.pop(owner)
         first = queue.popleft()
         if queue:
-            self._waiting[owner] = queue  # behind the others
+            self._waiting[owner] = queue  # at the end of the round
         return owner, first

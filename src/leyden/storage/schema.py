@@ -1,7 +1,7 @@
 """The schema and its versions: `leyden migrate`, and the startup check.
 
-A migration is one transaction on both databases, so a killed migration has
-changed nothing, and the next run does all of it.
+On both databases a migration is one transaction, so a killed migration has
+changed nothing, and the next run starts from the beginning.
 """
 
 from collections.abc import Iterator
@@ -20,10 +20,10 @@ from leyden.errors import SetupError
 from leyden.storage.engines import engine, unreachable
 from leyden.storage.urls import is_sqlite, sqlite_path
 
-# Any number, as long as every program that migrates this database takes the same.
+# An arbitrary number, the same in every program that migrates the database.
 _MIGRATION_LOCK = 8_735_142_609
 _NOTHING = (
-    "nothing is installed in {}: `leyden migrate` makes it, or `leyden up` with a "
+    "nothing is installed in {}: `leyden migrate` installs it, or `leyden up` with a "
     "private chain"
 )
 
@@ -63,14 +63,14 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise SetupError(f"{folder}: cannot be made: {error.strerror}") from None
+        raise SetupError(f"{folder}: can't be created: {error.strerror}") from None
 
 
 def migrate(url: str) -> str:
     """Migrate the database to this program's schema; return its version.
 
-    A second call does nothing, nor does one on a newer schema that this program may
-    run on. Raise if programs run that may not run on the new one.
+    A second call does nothing, nor does one on a newer schema that this program can
+    run on. Raise SetupError if programs are running that can't run on the new one.
     """
     with _config() as config, connected(url) as connection:
         if (newer := _newer(connection, config)) is not None:
@@ -82,9 +82,9 @@ def migrate(url: str) -> str:
 
 
 def check(url: str) -> None:
-    """Raise if the database's schema is older than ours, or too new for us."""
+    """Raise SetupError if the schema is older than ours, or too new for us."""
     if is_sqlite(url) and not (file := sqlite_path(url)).exists():
-        raise SetupError(_NOTHING.format(file))  # looking makes no folder, no file
+        raise SetupError(_NOTHING.format(file))  # a check creates no folder or file
     with _config() as config, connected(url) as connection:
         if _newer(connection, config) is not None:
             return
@@ -104,14 +104,15 @@ def _newer(connection: Connection, config: Config) -> str | None:
     known = {each.revision for each in script.walk_revisions()}
     if present is None or present in known:
         return None
-    # Whoever made it says which programs may run on it: none, if nobody said so.
+    # The migration that created it stored which programs can run on it; none if
+    # missing.
     oldest = _floor(connection)
     if oldest is not None and oldest <= _newest(config):
         return present
     raise SetupError(
         f"the database has schema {present}, which this version of Leyden cannot run "
-        f"on (its newest is {_newest(config)}); install the version that made it, or "
-        "a newer one"
+        f"on (its newest is {_newest(config)}); install the version that created it, "
+        "or a newer one"
     )
 
 
@@ -122,16 +123,16 @@ def _floor(connection: Connection) -> str | None:
 
 
 def _raise_floor(connection: Connection, config: Config) -> None:
-    """Note the oldest version that may run on this schema; raise if an older one does.
+    """Store the oldest version that can run on this schema; raise if an older one runs.
 
-    Each migration that takes away what a version before it uses says as `oldest` which
-    migration a version has to know from then on.
+    A migration that removes something that older versions use defines, as `oldest`,
+    which migration a version must know from then on.
     """
     revisions = ScriptDirectory.from_config(config).walk_revisions()
     oldest = max(getattr(each.module, "oldest", "") for each in revisions)
     if oldest <= (_floor(connection) or ""):
         return
-    # A replica that begins meanwhile waits for this row, and finds itself below it.
+    # A replica that starts meanwhile waits for this row, and then finds it is too old.
     raised = text("UPDATE schema_floor SET oldest = :oldest")
     connection.execute(raised, {"oldest": oldest})
     if connection.dialect.name == "postgresql":  # on SQLite nothing runs beside this

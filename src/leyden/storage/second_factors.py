@@ -56,24 +56,24 @@ class SecondFactors:
         return bool(await self._run(sql.confirm_totp, user_id=user_id, now=to_us(now)))
 
     async def use_step(self, user_id: str, step: int) -> bool:
-        """Use up a code; return False if it, or a later one, was used before."""
+        """Mark a code as used; return False if it, or a later one, was used before."""
         return bool(await self._run(sql.use_step, user_id=user_id, step=step))
 
     async def remove_totp(self, user_id: str) -> None:
-        """Delete the authenticator and recovery codes: none is required any more."""
+        """Delete the authenticator and recovery codes, which are no longer required."""
         await self._run(sql.remove_totp, user_id=user_id)
         await self._run(sql.remove_recovery_codes, user_id=user_id)
 
     async def replace_recovery_codes(
         self, user_id: str, digests: Iterable[bytes]
     ) -> None:
-        """Store new recovery codes; the former ones are no longer valid."""
+        """Store new recovery codes; the previous ones become invalid."""
         await self._run(sql.remove_recovery_codes, user_id=user_id)
         for digest in digests:
             await self._run(sql.add_recovery_code, user_id=user_id, digest=digest)
 
     async def use_recovery_code(self, user_id: str, digest: bytes) -> bool:
-        """Use up a recovery code; return False if there is no such code."""
+        """Delete a used recovery code; return False if it does not exist."""
         return bool(
             await self._run(sql.use_recovery_code, user_id=user_id, digest=digest)
         )
@@ -84,7 +84,7 @@ class SecondFactors:
         return int(rows[0][0])
 
     async def remove_all(self, user_id: str) -> None:
-        """Delete all of a person's second factors, which the person has lost."""
+        """Delete all second factors of a person who has lost them."""
         await self.remove_totp(user_id)
         await self.remove_passkeys(user_id)
 
@@ -99,7 +99,7 @@ class SecondFactors:
             sign_count=passkey.sign_count,
             created=to_us(passkey.created),
         ):
-            raise Taken("this passkey is known already")
+            raise Taken("this passkey is already registered")
 
     async def find_passkey(self, id_: bytes) -> Passkey | None:
         """Return the passkey with this id, or None."""
@@ -130,18 +130,18 @@ class SecondFactors:
         await self._run(sql.remove_passkeys, user_id=user_id)
 
     async def use_challenge(self, challenge: bytes, *, until: datetime) -> bool:
-        """Use up an answered challenge; return False if it was used before."""
+        """Mark a challenge as used; return False if it was used before."""
         return bool(
             await self._run(sql.use_challenge, challenge=challenge, until=to_us(until))
         )
 
-    async def forget_challenges(self, *, now: datetime) -> None:
-        """Delete challenges too old to be answered."""
-        await self._run(sql.forget_challenges, now=to_us(now))
+    async def delete_challenges(self, *, now: datetime) -> None:
+        """Delete challenges that have expired."""
+        await self._run(sql.delete_challenges, now=to_us(now))
 
 
 def passkey_of(row: Row) -> Passkey:
-    """Return the passkey that a row holds."""
+    """Build the passkey from a row."""
     id_, user_id, name, public_key, sign_count, created, last_used = row
     return Passkey(
         id=bytes(id_),

@@ -1,14 +1,14 @@
-"""Secrets at rest: sealed to be shown again, digested for look-ups.
+"""Secrets at rest: sealed if shown again, digested if only looked up.
 
-A sealed value is an envelope: the value is encrypted under a data key of
-its own, and the data key under a sealing key in a file outside the
-database. Rotation creates a new sealing key and wraps the data keys again;
-the values themselves are not touched.
+A sealed value uses envelope encryption: the value is encrypted with a data
+key of its own, and the data key with a sealing key in a file outside the
+database. Rotation creates a new sealing key and encrypts the data keys
+again; the values themselves do not change.
 
     0x01 | sealing key's id, 4 | nonce, 12 | wrapped data key, 48 | nonce, 12 | value
 
-The purpose ("webhook secret of <node>") is bound to the value, so a sealed
-value that is moved to another row or column does not open.
+The purpose ("webhook secret of <node>") is authenticated with the value, so
+a sealed value that is moved to another row or column can't be opened.
 """
 
 import base64
@@ -62,14 +62,14 @@ def load_keyring(path: Path) -> Keyring:
     except FileNotFoundError:
         raise SetupError(
             f"secrets_file: {path} does not exist; restore it from your backup, or "
-            "run `leyden migrate` on a new installation to make one"
+            "run `leyden migrate` on a new installation to create one"
         ) from None
     except OSError as error:
         raise _unreadable(path, error) from None
 
 
 def parse_keyring(content: bytes, path: Path) -> Keyring:
-    """Return the keys in the content of a key file."""
+    """Parse the content of a key file."""
     try:
         kept = json.loads(content)
         return Keyring(
@@ -104,7 +104,7 @@ def save_keyring(path: Path, keyring: Keyring) -> None:
 
 
 class Sealer:
-    """Sealing, opening and digesting with one installation's keys."""
+    """Seals, opens and digests values with one installation's keys."""
 
     def __init__(
         self, keyring: Keyring, *, reload: Callable[[], Keyring] | None = None
@@ -120,7 +120,7 @@ class Sealer:
 
     def seal(self, value: bytes, *, purpose: str) -> bytes:
         """Seal a value for this purpose; only this installation can open it."""
-        # One question to the kernel for all that has to be random.
+        # One call to the kernel for all random bytes.
         drawn = secrets.token_bytes(_KEY + 2 * _NONCE)
         data_key, nonce = drawn[:_KEY], drawn[_KEY : _KEY + _NONCE]
         sealed = AESGCM(data_key).encrypt(nonce, value, purpose.encode())
@@ -137,8 +137,8 @@ class Sealer:
         except (InvalidTag, KeyError, ValueError):
             what, _, _ = purpose.partition(" of ")
             raise SetupError(
-                f"the {what} does not open with the keys in secrets_file: "
-                "is it the file that belongs to this database?"
+                f"the {what} can't be decrypted with the keys in secrets_file: check "
+                "that the file belongs to this database"
             ) from None
 
     def sealed_anew(self, sealed: bytes) -> bytes:
@@ -148,7 +148,9 @@ class Sealer:
             nonce = secrets.token_bytes(_NONCE)
             return self._wrapped(data_key, nonce) + sealed[_VALUE_AT:]
         except (InvalidTag, KeyError):
-            raise SetupError("a sealed value does not open with secrets_file") from None
+            raise SetupError(
+                "a sealed value can't be decrypted with secrets_file"
+            ) from None
 
     def is_newest(self, sealed: bytes) -> bool:
         """Return whether the value is sealed under the newest key."""

@@ -33,5 +33,5 @@ class Seller:
         await self._run(sql.add, pubkey=seller.pubkey, uri=seller.uri)
 
     async def replace(self, seller: KnownSeller) -> None:
-        """Replace the seller, or where it is."""
+        """Replace the seller's public key or address."""
         await self._run(sql.replace, pubkey=seller.pubkey, uri=seller.uri)

@@ -8,7 +8,7 @@ from leyden.storage.statements import Row, Run, SqlFile
 
 sql = SqlFile("sessions")
 
-KEPT = 50  # of one person
+KEPT = 50  # for each person
 
 
 class Sessions:
@@ -33,7 +33,7 @@ class Sessions:
         )
 
     async def limit_sessions(self, user_id: str) -> None:
-        """End all of a person's sessions but the most recently used ones."""
+        """End all of a person's sessions except the most recently used ones."""
         await self._run(sql.limit_sessions, user_id=user_id, kept=KEPT)
 
     async def find(self, digest: bytes) -> Session | None:
@@ -42,7 +42,7 @@ class Sessions:
         return session_of(rows[0]) if rows else None
 
     async def list_(self, user_id: str) -> list[Session]:
-        """Return a person's sessions, the latest used first."""
+        """Return a person's sessions, the most recently used first."""
         return [session_of(row) for row in await self._run(sql.list, user_id=user_id)]
 
     async def record_use(self, session_id: str, *, now: datetime) -> None:
@@ -61,15 +61,15 @@ class Sessions:
         """End all sessions of all people; return how many there were."""
         return len(await self._run(sql.end_all))
 
-    async def forget(self, *, now: datetime, start: datetime) -> None:
+    async def delete(self, *, now: datetime, start: datetime) -> None:
         """Delete expired sessions, and failures from before `start`."""
-        await self._run(sql.forget, now=to_us(now))
-        await self._run(sql.forget_failures, start=to_us(start))
+        await self._run(sql.delete, now=to_us(now))
+        await self._run(sql.delete_failures, start=to_us(start))
 
     async def count_failure(
         self, who: bytes, *, now: datetime, within: timedelta
     ) -> tuple[int, datetime]:
-        """Count a failure from `start` on; return the count and since when."""
+        """Count a failure; return how many were recent, and the time of the first."""
         rows = await self._run(
             sql.count_failure,
             who=who,
@@ -89,7 +89,7 @@ class Sessions:
 
 
 def session_of(row: Row) -> Session:
-    """Return the session that a row holds."""
+    """Build the session from a row."""
     id_, user_id, created, seen, expires, whole, address, browser = row
     return Session(
         id=id_,

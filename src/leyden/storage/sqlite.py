@@ -1,17 +1,16 @@
 """SQLite, as fast as one file can be made durable.
 
-Statements run on the event loop itself: in WAL mode a reader never waits,
-and a point read (8 µs) is cheaper than a hop to a thread (60 µs). Only
-BEGIN, which may wait for another process, and COMMIT, which waits for the disk,
-run in a thread.
+Statements run on the event loop itself: in WAL mode a reader never waits, and a point
+read (8 µs) is cheaper than switching to a thread (60 µs). Only BEGIN, which may wait
+for another process, and COMMIT, which waits for the disk, run in a thread.
 
-Writers take turns (write_queue.py). Writers that wait at the same time share
-one fsync: all are committed together, and each continues only after that commit
-("group commit": tens of thousands of durable steps a second instead of hundreds).
-A step that fails must not take others with it, so each is behind a savepoint of its
-own, but the first: it has the transaction for itself until it is done. A savepoint
-costs a copy of each page that is changed, and with many pages (a batch of payments)
-more and more: SQLite walks through all copies after each statement.
+Writers take turns (write_queue.py). Writers that wait at the same time share one fsync:
+all are committed together, and each continues only after that commit ("group commit":
+tens of thousands of durable steps a second instead of hundreds). A step that fails must
+not roll back others, so each has a savepoint of its own, except the first, which has
+the transaction for itself until it is done. A savepoint copies each changed page, and
+gets slower with the number of pages (a batch of payments), because SQLite walks through
+all copies after each statement.
 """
 
 import asyncio
@@ -40,17 +39,17 @@ from leyden.storage.statements import Wake
 from leyden.storage.stores import Stores
 from leyden.storage.write_queue import Turn, WriteQueue
 
-# A commit is reported once its thread has Python's lock (the GIL) again. Beside a busy
-# event loop Python would let the thread wait for 5 ms at each commit.
+# After a commit its thread must get Python's lock (the GIL) again. With a busy event
+# loop and Python's default, the thread would wait for 5 ms at each commit.
 _SWITCH_INTERVAL_S = 0.0005
-# Changed rows after which a group is committed: next to them the cost of a sync is
-# small, and the next writer is the first of a new group.
+# A group is committed after this many changed rows: then the cost of a sync is small in
+# comparison, and the next writer is the first of a new group.
 _MOST_ROWS = 500
 _inside: ContextVar[bool] = ContextVar("inside a transaction", default=False)
 
 
 class _Transaction:
-    """A block run in turn; a class, as a generator costs twice as much."""
+    """The context manager of a transaction; a generator would cost twice as much."""
 
     def __init__(
         self,
@@ -67,7 +66,7 @@ class _Transaction:
 
     async def __aenter__(self) -> Stores:
         if _inside.get():
-            raise RuntimeError("a transaction inside a transaction would wait for ever")
+            raise RuntimeError("a transaction inside a transaction would wait forever")
         self._turn = turn = Turn()
         self._queue.put(turn)
         try:
@@ -117,7 +116,7 @@ class _Transaction:
 
     def _release(self) -> bool:
         if not self._connection.in_transaction:
-            raise DatabaseAway(retry_after_s=5)  # a full disk has undone it
+            raise DatabaseAway(retry_after_s=5)  # rolled back: the disk is full
         try:
             if not self._turn.is_first:
                 self._execute("RELEASE step")
@@ -137,7 +136,7 @@ class _Transaction:
 
 
 class SqliteDatabase:
-    """One file, one writing process; operators' commands may write as well."""
+    """One file and one server process; operators' commands may also write to it."""
 
     is_alone = True
 
@@ -160,7 +159,7 @@ class SqliteDatabase:
         self._listeners.append(wake)
 
     def transaction(self) -> "_Transaction":
-        """Wait for a turn, run the block, and return once it is on disk."""
+        """Wait for a turn, run the block, and return once its writes are on disk."""
         run = WritingStatements(self._writing)
         return _Transaction(self._writing, run, self._queue, self._wake)
 
@@ -169,7 +168,7 @@ class SqliteDatabase:
             wake(kinds)
 
     async def _write(self) -> None:
-        """Grant turns one at a time; commit those that waited together at once."""
+        """Grant turns one at a time; commit a group of waiting writers together."""
         while await self._queue.wait():
             try:
                 await self._begin()
@@ -194,10 +193,10 @@ class SqliteDatabase:
     async def _take(self, turn: Turn, *, is_first: bool) -> bool:
         if not self._writing.in_transaction:
             if not is_first:
-                # A full disk rolls everything back, the turns before this one included.
+                # With a full disk everything is rolled back, including earlier turns.
                 _fail(turn.granted, DatabaseAway(retry_after_s=5))
                 return False
-            try:  # the one before failed, with all of the transaction
+            try:  # the previous turn failed, and rolled back the whole transaction
                 await self._begin()
             except sqlite3.Error as error:
                 _fail(turn.granted, translated(error))
@@ -222,7 +221,7 @@ class SqliteDatabase:
             for turn in landed:
                 _fail(turn.durable, translated(error))
         else:
-            self._reads.forget()
+            self._reads.clear()
             for turn in landed:
                 if not turn.durable.cancelled():
                     turn.durable.set_result(None)
@@ -232,7 +231,7 @@ class SqliteDatabase:
         await loop.run_in_executor(self._thread, self._writing.execute, sql)
 
     async def now(self) -> datetime:
-        """Return the time by this machine's clock, which it is on."""
+        """Return the time by the clock of this machine, which has the database."""
         return utc_now()
 
     async def durability_risks(self) -> list[str]:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from leyden.errors import SetupError
 
-# Long enough for an operator's command beside the server, short enough for a caller.
+# Long enough for an operator's command to wait for the server, short enough for
+# callers.
 _BUSY_TIMEOUT_S = 4.0
-_PREPARED = 256  # statements that are kept: all of the program's own
+_PREPARED = 256  # the number of cached statements: all of this program's
 _LASTING: Mapping[str, set[object]] = {"synchronous": {2, 3}, "journal_mode": {"wal"}}
 
 
@@ -28,8 +29,8 @@ def connect(path: Path, *, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connec
         raise SetupError(f"{path}: cannot be opened: {error}") from None
     connection.execute("PRAGMA synchronous=FULL")
     connection.execute("PRAGMA foreign_keys=ON")
-    # What a savepoint would go back to is kept here, and not in a temporary file that
-    # costs seven writes a step: nobody needs it after a crash.
+    # Keep the data of savepoints in memory: a temporary file costs seven writes for
+    # each step, and is not needed after a crash.
     connection.execute("PRAGMA temp_store=MEMORY")
     return connection
 
@@ -37,8 +38,8 @@ def connect(path: Path, *, timeout_s: float = _BUSY_TIMEOUT_S) -> sqlite3.Connec
 def connect_to_write(path: Path) -> sqlite3.Connection:
     """Open the file for writing.
 
-    Pages that a thousand payments change at once are not written twice, and
-    the WAL is checkpointed a quarter as often as usual.
+    The larger cache avoids writing pages twice when a thousand payments change
+    them at once. The WAL is checkpointed a quarter as often as by default.
     """
     connection = connect(path)
     connection.execute("PRAGMA cache_size=-16000")

@@ -1,13 +1,13 @@
-"""Cached SQLite reads: rows are cached until the next commit.
+"""Cache the rows of SQLite reads until the next commit.
 
-Most requests read what the last one read: the owner of a key, the list of
-nodes. A point read costs 9 µs. A commit by any process changes the file's
-`data_version`, which costs 3 µs to read, once for all requests that arrive
-together. So cached rows are never older than the request, and even with a
-commit between any two reads the cache costs little.
+Most requests read the same rows as the previous one: the owner of a key, the
+list of nodes. A point read costs 9 µs. A commit by any process changes the
+file's `data_version`, which costs 3 µs to read, once for all requests that
+arrive together. So cached rows are never older than the request, and even
+with a commit between any two reads the cache costs little.
 
-Reads between two checks of `data_version` are one transaction, so that they
-show the same moment. Otherwise a commit in between would mix cached rows
+Reads between two checks of `data_version` share a transaction, so that they
+see the same snapshot. Otherwise a commit in between would mix cached rows
 with newer ones.
 """
 
@@ -19,7 +19,7 @@ from leyden.storage.statements import Row, Statement, Value
 
 
 class Reads(ReadingStatements):
-    """Reading statements run on one connection."""
+    """Runs queries on one connection, with a cache."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
@@ -31,17 +31,17 @@ class Reads(ReadingStatements):
     async def edition(self) -> int:
         """Return a number that changes with every commit by any process."""
         if not self._looked:
-            self._look()
+            self._check_version()
         return self._edition
 
     async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
         """Return the current rows, cached if nothing was committed since."""
         if not self._looked:
-            self._look()
+            self._check_version()
         return await super().__call__(statement, **values)
 
-    def forget(self) -> None:
-        """Clear the cache: something was committed."""
+    def clear(self) -> None:
+        """Clear the cache after a commit."""
         self._end()
 
     def close(self) -> None:
@@ -50,7 +50,7 @@ class Reads(ReadingStatements):
             self._ending.cancel()
         self._connection.close()
 
-    def _look(self) -> None:
+    def _check_version(self) -> None:
         """Clear the cache if anything was committed since the last check.
 
         A check holds until the event loop polls again: any request that runs

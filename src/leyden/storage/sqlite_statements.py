@@ -1,4 +1,4 @@
-"""Running statements on one connection to SQLite."""
+"""Run statements on one connection to SQLite."""
 
 import asyncio
 import sqlite3
@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from leyden.errors import DatabaseAway, Violated
 from leyden.storage.statements import OnlyReads, Row, Statement, Step, Value
 
-# The primary result codes that pass by themselves, or once there is room again.
+# The primary result codes of temporary problems, including a full disk.
 _AWAY = {
     sqlite3.SQLITE_BUSY,
     sqlite3.SQLITE_LOCKED,
@@ -17,18 +17,18 @@ _AWAY = {
     sqlite3.SQLITE_READONLY,
 }
 
-# So many rows are written before others have their turn: half a millisecond's worth.
+# Rows to write before other tasks run: these take half a millisecond.
 _AT_A_TIME = 64
 
 
 class ReadingStatements(OnlyReads):
-    """Statements run on one connection."""
+    """Runs queries on one connection."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
     async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
-        """Run the statement on the event loop: a hop to a thread costs more."""
+        """Run the statement on the event loop: switching to a thread costs more."""
         try:
             return self._connection.execute(
                 statement.sqlite, statement.for_sqlite(values)
@@ -47,9 +47,9 @@ class WritingStatements(ReadingStatements):
     async def many(
         self, statement: Statement, values: Sequence[Mapping[str, Value]]
     ) -> int:
-        """Run it for each set of values; return how many rows it touched.
+        """Run the statement for each set of values; return the number of changed rows.
 
-        On the event loop too, some at a time. A thread would ask for Python's lock
+        This also runs on the event loop, in batches. A thread would need Python's lock
         after every row, and wait for it whenever the loop is busy.
         """
         touched = 0
@@ -65,7 +65,7 @@ class WritingStatements(ReadingStatements):
         return touched
 
     async def batch(self, steps: Sequence[Step]) -> None:
-        """Run one after the other."""
+        """Run the steps in order."""
         for step in steps:
             if not step.wakes:
                 await self.many(step.statement, step.values)
@@ -75,12 +75,12 @@ class WritingStatements(ReadingStatements):
                     self.wake(step.wakes)
 
     def wake(self, kind: str) -> None:
-        """Record what to wake others for after the commit."""
+        """Record a kind of task to wake workers for after the commit."""
         self.woken.add(kind)
 
 
 def translated(error: sqlite3.Error) -> Exception:
-    """Convert the error: to Violated, to Away, or leave it as it is."""
+    """Convert the error to Violated or DatabaseAway; return others unchanged."""
     if isinstance(error, sqlite3.IntegrityError):
         return Violated(str(error))
     if getattr(error, "sqlite_errorcode", 0) & 0xFF in _AWAY:

@@ -1,16 +1,16 @@
-"""Turns of processes that write to one SQLite file.
+"""Let processes that write to one SQLite file take turns.
 
 SQLite has no queue: a writer that finds the file locked sleeps for up to a tenth of a
-second and tries again. A process that commits back to back leaves it free for some
-microseconds at a time, so that an operator's command beside a busy server could find it
-locked each time, for seconds.
+second and tries again. A process that commits back to back leaves the file unlocked
+only for some microseconds at a time. So an operator's command could find it locked by a
+busy server each time, for seconds.
 
-So a writer first takes a file lock beside the database, and keeps it until it
-has locked the database. While one process waits for the database, the next
-transactions of all others wait for that lock: the waiting process is next.
+So a writer first takes a file lock next to the database, and keeps it until it has
+locked the database. While one process waits for the database, the next transactions of
+all others wait for that lock: the waiting process is next.
 
-The lock is only politeness. A process that was stopped while it waited, or a
-file that cannot be opened, holds nobody up for long; SQLite's own lock decides.
+The lock is only advisory. If a process was stopped while it waited, or the file can't
+be opened, others do not wait for long; SQLite's own lock guarantees correctness.
 """
 
 import asyncio
@@ -24,7 +24,7 @@ from typing import Final
 
 # The other process gets the database as soon as the current transaction ends.
 _PATIENCE_S: Final = 1.0
-_LOOK_AGAIN_S: Final = 0.001
+_RETRY_S: Final = 0.001
 
 
 class WriteTurns:
@@ -37,10 +37,10 @@ class WriteTurns:
 
     @asynccontextmanager
     async def taken(self) -> AsyncIterator[None]:
-        """Be next for the block, in which the transaction is begun.
+        """Hold the file lock for the block, which begins the transaction.
 
-        The lock is taken on the event loop: each call in a thread would wait there
-        for Python's own lock, half a millisecond beside a busy loop.
+        The lock is taken on the event loop: each call in a thread would wait for
+        Python's own lock, half a millisecond with a busy loop.
         """
         taken = self._take() or await self._wait()
         try:
@@ -57,16 +57,16 @@ class WriteTurns:
     def _take(self) -> bool:
         try:
             fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except (OSError, ValueError):  # another has it; or there is no file
+        except (OSError, ValueError):  # another process has it, or there is no file
             return False
         self._patient = True
         return True
 
     async def _wait(self) -> bool:
-        """Wait for the process that is next, but not again after it was too slow."""
+        """Wait for the process that is next, but only once if it is too slow."""
         until_s = time.monotonic() + self._patience_s
         while self._file >= 0 and self._patient:
-            await asyncio.sleep(_LOOK_AGAIN_S)
+            await asyncio.sleep(_RETRY_S)
             if self._take():
                 return True
             self._patient = time.monotonic() < until_s

@@ -10,7 +10,7 @@ A file in `sql/` has the statements of one noun, which psql and sqlite3 accept a
     ORDER BY id
     /* FOR UPDATE */;
 
-What differs between the databases is translated once, when the file is loaded:
+Differences between the databases are translated once, when the file is loaded:
 
 | written                      | SQLite                         | PostgreSQL         |
 | `:id`                        | `:id`                          | `%(id)s`           |
@@ -66,13 +66,13 @@ class Statement:
         self.postgresql = _translated(text, _for_postgresql)
 
     def for_sqlite(self, values: Mapping[str, Value]) -> Mapping[str, Value]:
-        """Return the values as SQLite takes them: a list as JSON."""
+        """Convert the values for SQLite: a list as JSON."""
         if not self.lists:
             return values
         return {**values, **{name: json.dumps(values[name]) for name in self.lists}}
 
     def for_postgresql(self, values: Mapping[str, Value]) -> Mapping[str, object]:
-        """Return the values as psycopg takes them: a list as a list."""
+        """Convert the values for psycopg: a tuple as a list."""
         if not self.lists:
             return values
         return {**values, **{name: _listed(values[name]) for name in self.lists}}
@@ -140,7 +140,7 @@ def _with_columns(text: str, columns: Mapping[str, Sequence[str]]) -> str:
 
 def _listed(value: Value) -> list[str]:
     if not isinstance(value, tuple):
-        raise TypeError("what stands in IN (...) is a tuple")
+        raise TypeError("the value for IN (...) must be a tuple")
     return list(value)
 
 
@@ -170,12 +170,12 @@ class Run(Protocol):
         ...
 
     def wake(self, kind: str) -> None:
-        """After the commit, wake all that wait for this kind of task or event."""
+        """After the commit, wake all waiters for this kind of task or event."""
         ...
 
 
 class OnlyReads:
-    """The writing half of `Run`, for readers: it raises."""
+    """The writing methods of `Run` for readers: they raise."""
 
     async def many(
         self,

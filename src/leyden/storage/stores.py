@@ -1,4 +1,4 @@
-"""All stores by name, the same for reading and for writing."""
+"""All stores by name, for reading and for writing."""
 
 from collections.abc import Callable
 from typing import Generic, TypeVar
@@ -85,11 +85,11 @@ class Stores:
 
     @property
     def has_unflushed(self) -> bool:
-        """Whether there is something to flush."""
+        """Whether there are events to flush."""
         return "events" in self.__dict__ and self.events.has_new
 
     async def flush(self) -> None:
-        """Write what has to be written last; called by the transaction at its end."""
+        """Write what must be written last; the transaction calls this at its end."""
         if self.has_unflushed:
             await self.events.flush()
 

@@ -1,4 +1,4 @@
-"""What subscriptions were sent, and each attempt."""
+"""The events sent to subscriptions, and each attempt."""
 
 from datetime import datetime, timedelta
 from typing import Final
@@ -18,7 +18,7 @@ class LoggedMessage(Message, frozen=True, kw_only=True):
     """An event of the log on its way; a test has the number 0."""
 
     number: int
-    after: int = -1  # where the subscription was; -1 is sent by hand
+    after: int = -1  # the subscription's position; -1 if sent by hand
 
 
 class Sent(Struct, frozen=True, kw_only=True):
@@ -44,10 +44,10 @@ class SubscriptionDeliveries:
         *,
         at: datetime,
     ) -> None:
-        """Store the outcome of an attempt, and what it means for the delivery."""
+        """Store the outcome of an attempt, and the delivery's new state."""
         state = verdict.state
         if message.test and state is State.PENDING:
-            state = State.FAILED  # nobody sends it later
+            state = State.FAILED  # it is not retried
         rows = await self._run(
             sql.add,
             subscription_id=subscription_id,
@@ -72,7 +72,7 @@ class SubscriptionDeliveries:
         )
 
     async def get(self, subscription_id: str, event_id: str) -> Sent:
-        """Return what was sent under this id, without attempts; or NotFound."""
+        """Return the sent event with this id, without attempts; or raise NotFound."""
         rows = await self._run(
             sql.get, subscription_id=subscription_id, event_id=event_id
         )
@@ -81,7 +81,7 @@ class SubscriptionDeliveries:
         return _sent(rows[0])
 
     async def page(self, subscription_id: str, *, before: int, most: int) -> list[Sent]:
-        """Return what was sent before this position, newest first."""
+        """Return the events sent before this position, newest first."""
         rows = await self._run(
             sql.page, subscription_id=subscription_id, before=before, most=most
         )

@@ -29,7 +29,7 @@ class Subscription(Addressee, frozen=True, kw_only=True):
     attempts: int
     due: datetime
     format: Format = Format.STANDARD
-    sealed_url: bytes | None = None  # where it is a secret; `url` may be shown
+    sealed_url: bytes | None = None  # if the URL is secret; `url` can be shown
 
     __repr__ = hiding("sealed_secret", "sealed_old_secret", "sealed_url")
 
@@ -40,24 +40,24 @@ class Subscription(Addressee, frozen=True, kw_only=True):
 
     @property
     def named(self) -> Mapping[str, str]:
-        """How log lines name it."""
+        """The fields that identify it in log lines."""
         return {"subscription": self.id}
 
     @property
     def is_signed(self) -> bool:
-        """Whether programs get the events, and verify that they come from us."""
+        """Whether events are signed: for programs, but not for chats."""
         return not self.format.is_chat
 
     @property
     def sealed_place(self) -> tuple[bytes, str] | None:
-        """The URL where it is a secret, sealed, and for what; else None."""
+        """The sealed URL and its purpose, if the URL is secret; else None."""
         if self.sealed_url is None:
             return None
         return self.sealed_url, url_purpose(self.id)
 
     @property
     def content_type(self) -> str:
-        """The type of the bodies that it is sent."""
+        """The content type of requests."""
         return content_type(self.format)
 
     @property
@@ -83,7 +83,7 @@ class Subscriptions:
         self._run = run
 
     async def add(self, new: Subscription) -> bool:
-        """Store a new one; return False if the id is taken."""
+        """Store a new subscription; return False if the id is in use."""
         rows = await self._run(
             sql.add,
             id=new.id,
@@ -101,12 +101,12 @@ class Subscriptions:
         return bool(rows)
 
     async def find(self, subscription_id: str) -> Subscription | None:
-        """Return a subscription, if there is one."""
+        """Return a subscription, if it exists."""
         rows = await self._run(sql.get, id=subscription_id)
         return subscription_of(rows[0]) if rows else None
 
     async def lock(self, subscription_id: str) -> Subscription:
-        """Return a subscription, locked until the transaction ends; or NotFound."""
+        """Return a subscription, locked until the transaction ends, or NotFound."""
         rows = await self._run(sql.lock, id=subscription_id)
         if not rows:
             raise NotFound
@@ -118,17 +118,17 @@ class Subscriptions:
         return [subscription_of(row) for row in rows]
 
     async def without_task(self) -> list[Subscription]:
-        """Return active ones that are behind the log and have no task."""
+        """Return active subscriptions that are behind the log and have no task."""
         rows = await self._run(sql.without_task, kind=SUBSCRIPTIONS)
         return [subscription_of(row) for row in rows]
 
     async def count(self, organization_id: str) -> int:
-        """Return how many an organization has."""
+        """Count an organization's subscriptions."""
         rows = await self._run(sql.count, organization_id=organization_id)
         return int(rows[0][0])
 
     async def change(self, changed: Subscription) -> None:
-        """Store what its owner may change, and its health."""
+        """Store the fields that its owner can change, and its health."""
         since = changed.failing_since
         await self._run(
             sql.change,
@@ -172,7 +172,7 @@ class Subscriptions:
     async def set_secret(
         self, subscription_id: str, sealed: bytes, *, old: bytes, until: datetime
     ) -> None:
-        """Store a new secret; the old one signs beside it until then."""
+        """Store a new secret; until then requests are also signed with the old one."""
         await self._run(
             sql.set_secret,
             id=subscription_id,
@@ -181,15 +181,15 @@ class Subscriptions:
             old_secret_until=to_us(until),
         )
 
-    async def forget(self, subscription_id: str) -> None:
+    async def delete(self, subscription_id: str) -> None:
         """Delete a subscription with its deliveries."""
-        await self._run(sql.forget, id=subscription_id)
+        await self._run(sql.delete, id=subscription_id)
 
 
 def wake_step(organization_ids: tuple[str, ...], *, most: int, now: int) -> Step:
-    """Return the step that makes subscriptions due that get events just logged.
+    """Return the step that wakes the subscriptions to events that were just logged.
 
-    These are at most the `most` newest events of each organization.
+    It considers at most the `most` newest events of each organization.
     """
     step = Step(sql.wake, [_wake(organization_ids, most, now)])
     return step._replace(wakes=SUBSCRIPTIONS)
@@ -207,7 +207,7 @@ def _wake(
 
 
 def subscription_of(row: Row) -> Subscription:
-    """Return the subscription that a row holds."""
+    """Build the subscription from a row."""
     id_, organization_id, url, description, types, created, secret, *rest = row
     old, until, failing_since, pause, stopped, position, attempts, due, *more = rest
     format_, sealed_url = more

@@ -1,6 +1,6 @@
-"""Every table; a rule that can be a constraint is one.
+"""The tables of the database, with a constraint for each rule that can be one.
 
-So no program can break it. Columns contain only integers, text and bytes:
+So no program can break these rules. Columns contain only integers, text and bytes:
 times are microseconds since the epoch, amounts are satoshis, enums are
 strings under a CHECK, lists and objects are JSON text. Both drivers then
 return the same plain values.
@@ -30,7 +30,7 @@ metadata = MetaData(
     }
 )
 
-SEALED = {"sealed": True}  # a column that `leyden secrets rotate` seals anew
+SEALED = {"sealed": True}  # a column that `leyden secrets rotate` re-encrypts
 
 
 def one_of(column: str, words: "type[object] | tuple[str, ...]") -> CheckConstraint:
@@ -54,7 +54,9 @@ users = Table(
     Column("email", Text, nullable=False, unique=True),
     Column("password", Text),  # argon2; NULL until one is chosen
     Column("created", BigInteger, nullable=False),
-    Column("confirmed", BigInteger),  # when the email address was; NULL: it is not
+    Column(
+        "confirmed", BigInteger
+    ),  # when the email address was confirmed; NULL if it was not
 )
 
 memberships = Table(
@@ -77,7 +79,7 @@ keys = Table(
     Column("name", Text, nullable=False),
     Column("hint", Text, nullable=False),  # the first characters, to tell them apart
     Column("digest", LargeBinary, nullable=False, unique=True),
-    Column("scopes", Text, nullable=False),  # words with a comma between
+    Column("scopes", Text, nullable=False),  # separated by commas
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger),
     Column("last_used", BigInteger),
@@ -106,9 +108,11 @@ answers = Table(
     Column("request", LargeBinary, nullable=False),  # digest of operation and body
     Column("started", BigInteger, nullable=False),
     Column("expires", BigInteger, nullable=False),
-    Column("holder", Text, nullable=False),  # which process answers, while it does
+    Column(
+        "holder", Text, nullable=False
+    ),  # the process that handles the first request
     Column("status", Integer),  # NULL while in flight
-    Column("body", LargeBinary, info=SEALED),  # an answer may hold a ticket
+    Column("body", LargeBinary, info=SEALED),  # a response may contain a ticket
     PrimaryKeyConstraint("organization_id", "key"),
     Index("ix_saved_answer_expires", "expires"),
 )
@@ -119,11 +123,11 @@ tasks = Table(
     Column("kind", Text, nullable=False),
     Column("key", Text, nullable=False),
     Column("due", BigInteger, nullable=False),
-    Column("lease", BigInteger, nullable=False),  # nobody else's until then
+    Column("lease", BigInteger, nullable=False),  # until when the claim is valid
     Column("fence", BigInteger, nullable=False),  # rises with every claim
     Column("asked", BigInteger, nullable=False),  # rises with every put
     Column("attempts", Integer, nullable=False),
-    # The process that claimed it last; "" where nobody asks.
+    # The process that claimed it last; "" where it is not needed.
     Column("holder", Text, nullable=False, server_default=""),
     PrimaryKeyConstraint("kind", "key"),
     Index("ix_task_kind_due", "kind", "due"),

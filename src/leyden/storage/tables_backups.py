@@ -1,4 +1,4 @@
-"""The table of what backups came to."""
+"""The table of results of backups."""
 
 from sqlalchemy import BigInteger, Column, Integer, PrimaryKeyConstraint, Table, Text
 
@@ -12,7 +12,7 @@ backup_results = Table(
     Column("ok", Integer, nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("took_ms", BigInteger, nullable=False),
-    Column("snapshot", Text, nullable=False),  # "" where there is none
+    Column("snapshot", Text, nullable=False),  # "" if there is none
     Column("detail", Text, nullable=False),  # what was wrong, never a secret
     PrimaryKeyConstraint("kind", "ok"),
     one_of("kind", ("run", "check", "drill", "attended", "channels")),

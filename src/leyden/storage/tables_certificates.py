@@ -13,7 +13,7 @@ from sqlalchemy import (
 
 from leyden.storage.tables import SEALED, metadata
 
-# Who we are to an authority, by the URL of its directory.
+# Our account at an authority, by the URL of its directory.
 issuer_accounts = Table(
     "issuer_account",
     metadata,
@@ -21,7 +21,7 @@ issuer_accounts = Table(
     Column("sealed", LargeBinary, nullable=False, info=SEALED),
 )
 
-# A name that a certificate is wanted for, the newest one, and the order under way.
+# A name that needs a certificate, its newest one, and the order in progress.
 issued_certificates = Table(
     "issued_certificate",
     metadata,
@@ -32,7 +32,7 @@ issued_certificates = Table(
     Column("key", LargeBinary, info=SEALED),
     Column("order_url", Text, nullable=False),
     Column("order_key", LargeBinary, info=SEALED),
-    Column("refusals", Integer, nullable=False),  # one after the other
+    Column("refusals", Integer, nullable=False),  # in a row
     CheckConstraint(
         "(chain IS NULL) = (key IS NULL) AND (chain IS NULL) = (until IS NULL)",
         name="chain_has_its_key",

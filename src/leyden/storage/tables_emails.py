@@ -1,4 +1,4 @@
-"""Tables of emails: those that wait, links that work once, and who gets events."""
+"""Tables of emails: waiting emails, single-use links, and subscriptions of people."""
 
 from sqlalchemy import (
     BigInteger,
@@ -14,14 +14,14 @@ from sqlalchemy import (
 
 from leyden.storage.tables import SEALED, metadata, one_of
 
-# Emails that were not accepted by the mail server yet: an accepted one is deleted.
+# Emails that the mail server has not accepted yet; accepted ones are deleted.
 emails = Table(
     "email",
     metadata,
     Column("id", Text, primary_key=True),
     Column("organization_id", Text, nullable=False),  # empty: of no organization
     Column("address", Text, nullable=False),
-    Column("sealed", LargeBinary, nullable=False, info=SEALED),  # it may hold a link
+    Column("sealed", LargeBinary, nullable=False, info=SEALED),  # it may contain a link
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False),  # that failed
@@ -30,12 +30,12 @@ emails = Table(
 email_links = Table(
     "email_link",
     metadata,
-    Column("digest", LargeBinary, primary_key=True),  # of its word
+    Column("digest", LargeBinary, primary_key=True),  # of the token in the link
     Column("kind", Text, nullable=False),
     Column("user_id", ForeignKey("person.id"), nullable=False),
     Column("address", Text, nullable=False),  # that it was sent to
-    Column("browser", LargeBinary),  # the digest of the cookie of who asked
-    Column("password", LargeBinary),  # the digest of the hash at that time
+    Column("browser", LargeBinary),  # the digest of the requesting browser's cookie
+    Column("password", LargeBinary),  # the digest of the password hash at that time
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger, nullable=False),
     one_of("kind", ("confirm", "reset")),

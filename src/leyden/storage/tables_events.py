@@ -1,22 +1,22 @@
 """Tables of the event log.
 
-No foreign key to the organization: its check would lock the organization's row after
-the log's, while whoever holds that row waits for the log.
+There is no foreign key to the organization: its check would lock the organization's row
+after the log's, while another transaction has locked that row and waits for the log.
 """
 
 from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, Text
 
 from leyden.storage.tables import metadata
 
-# The row that numbers an organization's events: locked last in a transaction, so that
-# numbers become visible in their order.
+# The counter of an organization's events. It is locked last in a transaction, so that
+# numbers become visible in order.
 logs = Table(
     "event_log",
     metadata,
     Column("organization_id", Text, primary_key=True),
     Column("last", BigInteger, nullable=False),  # the newest number
-    Column("first", BigInteger, nullable=False),  # the oldest one that is kept
-    Column("oldest", BigInteger, nullable=False),  # no event that is kept is older
+    Column("first", BigInteger, nullable=False),  # the oldest stored number
+    Column("oldest", BigInteger, nullable=False),  # no stored event is older
 )
 
 events = Table(
@@ -27,12 +27,12 @@ events = Table(
     Column("tag", Text, nullable=False),  # the random digits of its id
     Column("type", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
-    Column("once", Text),  # what must not be told twice
+    Column("once", Text),  # the key under which it is logged only once
     Column("data", Text, nullable=False),  # JSON, never a secret
     PrimaryKeyConstraint("organization_id", "number"),
     sqlite_with_rowid=False,  # one tree less to write for each event
 )
-# What an operator was told of, and not yet that it is over.
+# Alarms that were announced as raised, and not yet as cleared.
 alarms = Table(
     "alarm",
     metadata,

@@ -8,16 +8,18 @@ homes = Table(
     "home",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("identity", Text, nullable=False),  # what is in the home's own file
+    Column("identity", Text, nullable=False),  # the content of the home's identity file
     Column("authority", Text, nullable=False),  # SHA-256 of its root, in hex
-    Column("place", Text, nullable=False),  # which copy of that file, on which machine
+    Column(
+        "place", Text, nullable=False
+    ),  # identifies the copy of that file, and the machine
     Column("host", Text, nullable=False),  # the machine's name, for people
-    # What the namespace of nodes in a cluster is marked with; "": there is none.
+    # The mark in the nodes' namespace of a cluster; "" without a cluster.
     Column("cluster", Text, nullable=False, server_default=""),
     CheckConstraint("id = 1", name="only_one"),
 )
 
-# The processes that run on it; on SQLite there is one, and a lock says so.
+# The processes that use it; on SQLite a lock ensures that there is only one.
 processes = Table(
     "process",
     metadata,
@@ -25,7 +27,7 @@ processes = Table(
     Column("session", Text, nullable=False),  # the boot and the container it is in
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),
-    Column("watches", Integer, nullable=False),  # 1: it looks after nodes
+    Column("watches", Integer, nullable=False),  # 1: it watches nodes
     Column("beat", BigInteger, nullable=False),  # rises as long as it lives
     Column("until", BigInteger, nullable=False),
 )

@@ -1,4 +1,4 @@
-"""Tables for orders and money; the database refuses what must never be.
+"""Tables for orders and money; constraints reject states that must never exist.
 
 Shared totals (amounts received, earned) are not stored in a row, since each
 payment would wait for that row. They are added up when needed.
@@ -39,7 +39,7 @@ def _priced() -> list[Column[int] | Column[str]]:
         Column("self_chan_balance", BigInteger, nullable=False),
         Column("lease_duration_blocks", Integer, nullable=False),
         Column("node_tier", Text, nullable=False),
-        Column("bps", Integer),  # NULL took the going rate
+        Column("bps", Integer),  # NULL: the rate of the terms
         Column("rate_bps", Integer, nullable=False),
         Column("rate_fixed", BigInteger, nullable=False),
         *(Column(price, BigInteger, nullable=False) for price in _PRICES),
@@ -64,13 +64,15 @@ orders = Table(
     Column("payment_hash", Text, unique=True),
     Column("invoice_state", Text),
     Column("accepted", BigInteger, nullable=False),  # paid on Lightning, and held
-    Column("offered", Integer, nullable=False),  # the market was asked for a ticket
+    Column(
+        "offered", Integer, nullable=False
+    ),  # a ticket was requested from the market
     Column("ticket_ref", Text, unique=True),  # one ticket, one order
     Column("sealed_ticket", LargeBinary, info=SEALED),
     Column("order_nonce", Text, nullable=False),
-    # What the auction leaves of pool_fee is ours; else it is credited.
+    # Whether the unused part of pool_fee is ours; else it is credited.
     Column("keeps_unused_fee", Integer, nullable=False, server_default="0"),
-    # A direct channel's; NULL is whoever registers the ticket.
+    # Of a direct channel; NULL: the node that registers the ticket.
     Column("node_key", Text),
     Column("node_host", Text, nullable=False, server_default=""),
     Column("node_id", Text, nullable=False, server_default=""),
@@ -103,8 +105,9 @@ Index(
     sqlite_where=_is_unpaid,
     postgresql_where=_is_unpaid,
 )
-# What has not ended: few, however many have. One index for each, because neither
-# database sees that `status = 'created'` lies within a list of words.
+# Orders that have not ended: few, compared with those that have. One index for each
+# status, because neither database recognizes that `status = 'created'` is covered by a
+# list of statuses.
 for _status in Status:
     if _status not in ENDED:
         _stands_there = orders.c.status == str(_status)
@@ -123,7 +126,7 @@ Index(
     sqlite_where=_is_direct,
     postgresql_where=_is_direct,
 )
-# The seller is asked for one channel to a peer at a time.
+# The seller opens one channel to a peer at a time.
 _is_asked = and_(_is_direct, orders.c.status == str(Status.SUBMITTED))
 Index(
     "uq_channel_order_asked",
@@ -133,7 +136,7 @@ Index(
     postgresql_where=_is_asked,
 )
 
-# Coins of the seller's wallet, each promised to one order.
+# Coins of the seller's wallet, each reserved for one order.
 reserved_coins = Table(
     "reserved_coin",
     metadata,
@@ -145,7 +148,7 @@ reserved_coins = Table(
     Index("ix_reserved_coin_order_id", "order_id"),
 )
 
-# The lnd that opens our direct channels; its row is locked while coins are promised.
+# The lnd that opens our direct channels; its row is locked while coins are reserved.
 sellers = Table(
     "seller",
     metadata,
@@ -155,16 +158,16 @@ sellers = Table(
     CheckConstraint("id = 1", name="only_one"),
 )
 
-# What a client of LSPS1 asked for that an order does not say, and where it came from.
+# The fields of LSPS1 orders that other orders do not have, and their origin.
 lsps1_orders = Table(
     "lsps1_order",
     metadata,
     Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
     Column("source", Text, nullable=False),
-    Column("address", Text, nullable=False),  # that ordered over HTTP; "" over BOLT8
+    Column("address", Text, nullable=False),  # of an HTTP client; "" over BOLT8
     Column("confirmations", BigInteger, nullable=False),
     Column("within_blocks", BigInteger, nullable=False),
-    Column("token", Text),  # as it came: NULL and "" are told apart
+    Column("token", Text),  # unchanged: NULL and "" are different
     one_of("source", Source),
 )
 
@@ -179,7 +182,7 @@ moves = Table(
     Index("ix_order_move_order_id", "order_id"),
 )
 
-# The lnd that takes our payments, and another one that was found in its place.
+# The lnd that receives our payments, and another one that was found in its place.
 treasuries = Table(
     "treasury",
     metadata,
@@ -194,14 +197,14 @@ leases = Table(
     metadata,
     Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
     Column("at", BigInteger, nullable=False),
-    # Not unique: a buyer's poold may use one key for two tickets, and of outputs alike
-    # in one batch the provider's poold tells only the first.
+    # Not unique: a buyer's poold may use one key for two tickets, and the provider's
+    # poold reports only the first of several equal outputs in one batch.
     Column("channel_point", Text, nullable=False),
     *(Column(part, BigInteger, nullable=False) for part in _COSTS),
     Column("node", Text, nullable=False, server_default=""),
     Column("peer", Text, nullable=False, server_default=""),
     Column("height", BigInteger, nullable=False, server_default="0"),
-    # Of direct channels: when it was seen closed, and what was told of its end.
+    # Of direct channels: when it was found closed, and the last announced event.
     Column("closed", BigInteger),
     Column("closed_early", Integer, nullable=False, server_default="0"),
     Column("told", Integer, nullable=False, server_default="0"),
@@ -215,7 +218,9 @@ fundings = Table(
     "funding",
     metadata,
     Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
-    Column("coins", Text, nullable=False),  # that it spends: "txid:output txid:output"
+    Column(
+        "coins", Text, nullable=False
+    ),  # the coins it spends: "txid:output txid:output"
     Column("since", BigInteger, nullable=False),  # the block
     Column("state", Text, nullable=False),
     Column("obstacle", Text, nullable=False),
@@ -239,7 +244,9 @@ funding_bumps = Table(
     Column("height", BigInteger, nullable=False),
     Column("sat_per_vb", Integer, nullable=False),
     Column("fee", BigInteger, nullable=False),  # of the child
-    Column("answer", Text, nullable=False),  # of the seller's lnd; "" is not known
+    Column(
+        "answer", Text, nullable=False
+    ),  # the response of the seller's lnd; "" is unknown
     PrimaryKeyConstraint("order_id", "number"),
 )
 
@@ -247,7 +254,7 @@ entries = Table(
     "entry",
     metadata,
     Column("id", _NUMBER, primary_key=True),
-    Column("key", Text, nullable=False, unique=True),  # written once, for ever
+    Column("key", Text, nullable=False, unique=True),  # can be written only once
     Column("at", BigInteger, nullable=False),
     Column("what", Text, nullable=False),
     Column("source", Text, nullable=False),
@@ -280,7 +287,9 @@ coupons = Table(
     metadata,
     Column("id", Text, primary_key=True),
     Column("sats", BigInteger, nullable=False),
-    Column("organization_id", ForeignKey("organization.id")),  # NULL: the first one
+    Column(
+        "organization_id", ForeignKey("organization.id")
+    ),  # NULL: for the first who claims it
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger),
     Column("note", Text, nullable=False),
@@ -345,7 +354,7 @@ outputs = Table(
     CheckConstraint("to_order >= 0 AND to_order <= sats", name="part_of_the_whole"),
     Index("ix_chain_output_order_id", "order_id"),
 )
-# What may still change: few, however many are buried.
+# Outputs that may still change: few, compared with those that are buried.
 _is_watched = outputs.c.state.in_(["seen", "booked"])
 Index(
     "ix_chain_output_watched",
@@ -354,4 +363,4 @@ Index(
     postgresql_where=_is_watched,
 )
 
-# That entries are only ever added, triggers see to: they are made by the migration.
+# Triggers ensure that entries are only added; the migration creates them.

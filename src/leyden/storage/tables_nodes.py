@@ -39,8 +39,10 @@ nodes = Table(
     Column("network", Text, nullable=False),
     Column("type", Text, nullable=False),
     Column("version", Text, nullable=False),
-    Column("api_endpoint", Text, nullable=False, unique=True),  # also after the end
-    Column("slot", Integer, unique=True),  # NULL once nothing is left of the node
+    Column(
+        "api_endpoint", Text, nullable=False, unique=True
+    ),  # even after the node is deleted
+    Column("slot", Integer, unique=True),  # NULL once the node's data is deleted
     Column("created", BigInteger, nullable=False),
     Column("status", Text, nullable=False),
     Column("wanted", Text, nullable=False),
@@ -56,13 +58,17 @@ nodes = Table(
     Column("expires", BigInteger),
     Column("edition", BigInteger, nullable=False),
     Column("settings", Text, nullable=False),  # JSON, without the secrets
-    # 1 once its lnd was seen to have one; it is not started without, unless told to.
+    # 1 once its lnd reported one; then it is not started without it, unless forced.
     Column("has_wallet", Integer, nullable=False, server_default="0"),
-    Column("peer_port", Integer),  # kept after the end, until another node takes it
+    Column("peer_port", Integer),  # kept after deletion, until another node takes it
     Column("peer_port_released", BigInteger),
-    Column("runtime", Text, nullable=False, server_default="local"),  # has its data
-    Column("moves_to", Text, nullable=False, server_default=""),  # "": it stays
-    Column("onion", Text, nullable=False, server_default=""),  # kept after the end
+    Column(
+        "runtime", Text, nullable=False, server_default="local"
+    ),  # where its data is
+    Column(
+        "moves_to", Text, nullable=False, server_default=""
+    ),  # "": it is not being moved
+    Column("onion", Text, nullable=False, server_default=""),  # kept after deletion
     one_of("network", Network),
     one_of("type", Type),
     one_of("status", Status),
@@ -81,7 +87,8 @@ nodes = Table(
     Index("uq_node_peer_port", "peer_port", unique=True),
     Index("ix_node_peer_port_released", "peer_port_released"),
 )
-# Ten thousand are counted by status, and searched by name, with no look at their rows.
+# Lets ten thousand nodes be counted by status and searched by name from the index
+# alone.
 _shown = text("wanted <> 'deleted' OR process <> ''")
 Index(
     "ix_node_shown",
@@ -126,20 +133,20 @@ commands = Table(
     Index("ix_node_command_node_id", "node_id", "id"),
 )
 
-# How far the log of a node's lnd was read; lnd/tail.py says what makes a place.
+# The position up to which the log of a node's lnd was read; see lnd/tail.py.
 log_places = Table(
     "node_log_place",
     metadata,
     Column("node_id", ForeignKey("node.id"), primary_key=True),
     Column("inode", BigInteger, nullable=False),
-    Column("byte", BigInteger, nullable=False),  # -1: the end, wherever that is
+    Column("byte", BigInteger, nullable=False),  # -1: the current end
     Column("head", LargeBinary, nullable=False),
     Column("rotated", Integer, nullable=False),
     Column("edition", Integer, nullable=False),
 )
 
-# What the companion of a node in a cluster last reported; it counts macaroons from its
-# start on, which is its run.
+# The last report of the companion of a node in a cluster. It counts deleted macaroons
+# since its start; `run` identifies that start.
 reports = Table(
     "node_report",
     metadata,
@@ -152,7 +159,7 @@ reports = Table(
     Column("log_tail", LargeBinary),  # the end of lnd's log, compressed
 )
 
-# The public key of each that lnd wrote down, once its wallet was unlocked here.
+# The public key of each node whose wallet was unlocked here, read from lnd's files.
 node_keys = Table(
     "node_key",
     metadata,
@@ -160,8 +167,8 @@ node_keys = Table(
     Column("pubkey", Text, nullable=False),
 )
 
-# The key of each that has an onion service, as long as its data is kept; and where Tor
-# was told to lead what comes in, "" until it was.
+# The key of each node's onion service, as long as the node's data is kept; and the
+# target that Tor forwards to, "" until it is set.
 node_onions = Table(
     "node_onion",
     metadata,
@@ -170,16 +177,16 @@ node_onions = Table(
     Column("told", Text, nullable=False),
 )
 
-# The last start of each: compared with what the node's folder says.
+# The last start of each node, to compare with the node's folder.
 starts = Table(
     "node_start",
     metadata,
     Column("node_id", ForeignKey("node.id"), primary_key=True),
     Column("number", Integer, nullable=False),
-    Column("copy", Text, nullable=False),  # which folder it was in; "" is any copy
+    Column("copy", Text, nullable=False),  # identifies the folder; "" is any copy
 )
 
-# The last move of each between runtimes: how far it is, or how it ended.
+# The last move of each node between runtimes: its step, or how it ended.
 relocations = Table(
     "relocation",
     metadata,
@@ -187,15 +194,15 @@ relocations = Table(
     Column("origin", Text, nullable=False),
     Column("target", Text, nullable=False),
     Column("step", Text, nullable=False),
-    Column("copy", Text, nullable=False),  # which of the tries was verified
+    Column("copy", Text, nullable=False),  # the attempt that was verified
     Column("size", BigInteger, nullable=False),  # bytes that were copied
     Column("failures", Integer, nullable=False),  # of this step, in a row
-    Column("why", Text, nullable=False),  # the last of them
-    Column("at", BigInteger, nullable=False),  # when the step was begun
+    Column("why", Text, nullable=False),  # of the last failure
+    Column("at", BigInteger, nullable=False),  # when the step started
     one_of("step", RelocationStep),
 )
 
-# When an owner last proved that the backups of a node open.
+# When an owner last tested that the backups of a node can be opened.
 drills = Table(
     "node_drill",
     metadata,
@@ -231,7 +238,7 @@ macaroons = Table(
     PrimaryKeyConstraint("node_id", "name"),
 )
 
-# What another took the place of: a seed's name is empty.
+# Replaced backups; a seed's name is empty.
 replaced_backups = Table(
     "replaced_backup",
     metadata,

@@ -23,7 +23,7 @@ sessions = Table(
     Column("created", BigInteger, nullable=False),
     Column("seen", BigInteger, nullable=False),
     Column("expires", BigInteger, nullable=False),
-    Column("whole", Integer, nullable=False),  # 0: the second factor is to come
+    Column("whole", Integer, nullable=False),  # 0: the second factor is still missing
     Column("address", Text, nullable=False),
     Column("browser", Text, nullable=False),
     CheckConstraint("whole IN (0, 1)", name="whole_is_known"),
@@ -31,7 +31,7 @@ sessions = Table(
     Index("ix_session_expires", "expires"),
 )
 
-# How often somebody got it wrong of late; `who` is a digest, so no list of people.
+# Recent failed attempts; `who` is a digest, so that this does not list people.
 sign_in_failures = Table(
     "sign_in_failure",
     metadata,
@@ -46,11 +46,13 @@ totps = Table(
     metadata,
     Column("user_id", ForeignKey("person.id"), primary_key=True),
     Column("sealed", LargeBinary, nullable=False, info=SEALED),
-    Column("confirmed", BigInteger),  # NULL: not asked for yet
-    Column("last_step", BigInteger, nullable=False),  # no code opens twice
+    Column("confirmed", BigInteger),  # NULL: codes are not required yet
+    Column(
+        "last_step", BigInteger, nullable=False
+    ),  # so that no code is accepted twice
 )
 
-# Codes that are not used yet: a used one is deleted.
+# Unused codes; used ones are deleted.
 recovery_codes = Table(
     "recovery_code",
     metadata,
@@ -61,7 +63,7 @@ recovery_codes = Table(
 passkeys = Table(
     "passkey",
     metadata,
-    Column("id", LargeBinary, primary_key=True),  # the credential's own
+    Column("id", LargeBinary, primary_key=True),  # the credential's id
     Column("user_id", ForeignKey("person.id"), nullable=False),
     Column("name", Text, nullable=False),
     Column("public_key", LargeBinary, nullable=False),
@@ -71,12 +73,14 @@ passkeys = Table(
     Index("ix_passkey_user_id", "user_id"),
 )
 
-# Challenges of passkeys that were answered, so that none is twice.
+# Used challenges of passkeys, so that none is accepted twice.
 used_challenges = Table(
     "used_challenge",
     metadata,
     Column("challenge", LargeBinary, primary_key=True),
-    Column("until", BigInteger, nullable=False),  # then it is too old anyway
+    Column(
+        "until", BigInteger, nullable=False
+    ),  # then the challenge has expired anyway
     Index("ix_used_challenge_until", "until"),
 )
 
@@ -90,7 +94,7 @@ invitations = Table(
     Column("digest", LargeBinary, nullable=False, unique=True),  # of the link
     Column("created", BigInteger, nullable=False),
     Column("expires", BigInteger, nullable=False),
-    Column("ended", BigInteger),  # accepted or withdrawn
+    Column("ended", BigInteger),  # accepted or revoked
     one_of("role", ("owner", "admin", "developer", "billing", "viewer")),
     Index("ix_invitation_organization_id", "organization_id"),
 )

@@ -13,7 +13,7 @@ from sqlalchemy import (
 
 from leyden.storage.tables import metadata
 
-# Which words there are is the program's to know: each release may count something more.
+# No constraint on the names, because each release may add quotas.
 quotas = Table(
     "organization_quota",
     metadata,
@@ -24,12 +24,12 @@ quotas = Table(
     CheckConstraint("most >= 0", name="most_not_negative"),
 )
 
-# An unpaid order counts before its invoice is made, which is before there is a row.
+# An unpaid order counts before its invoice is created, and so before it has a row.
 places = Table(
     "order_place",
     metadata,
     Column("order_id", Text, primary_key=True),
     Column("organization_id", ForeignKey("organization.id"), nullable=False),
-    Column("until", BigInteger, nullable=False),  # should the program die meanwhile
+    Column("until", BigInteger, nullable=False),  # in case the process dies meanwhile
     Index("ix_order_place_organization_id", "organization_id"),
 )

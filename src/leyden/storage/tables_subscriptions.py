@@ -1,4 +1,4 @@
-"""Tables of subscriptions: endpoints of organizations, and what they were sent."""
+"""Tables of subscriptions: organizations' endpoints, and what was sent to them."""
 
 from sqlalchemy import (
     BigInteger,
@@ -25,25 +25,25 @@ subscriptions = Table(
     "subscription",
     metadata,
     Column("id", Text, primary_key=True),
-    # The installation's has no row of its own, so this is no foreign key.
+    # Not a foreign key, because the installation has no row of its own.
     Column("organization_id", Text, nullable=False),
     Column("url", Text, nullable=False),
     Column("description", Text, nullable=False),
     Column("types", Text, nullable=False),  # ",order.*,node.running,": `*` is all
     Column("created", BigInteger, nullable=False),
     Column("sealed_secret", LargeBinary, nullable=False, info=SEALED),
-    # The secret before this one, which signs beside it until then.
+    # The previous secret, with which requests are also signed until then.
     Column("sealed_old_secret", LargeBinary, info=SEALED),
     Column("old_secret_until", BigInteger),
-    Column("failing_since", BigInteger),  # NULL: the last attempt went well
+    Column("failing_since", BigInteger),  # NULL: the last attempt succeeded
     Column("pause", Text),  # NULL: events are sent
     Column("stopped", Integer, nullable=False),  # by its owner
-    # The number of the last event that was delivered, or given up.
+    # The number of the last event that was delivered, or has failed.
     Column("position", BigInteger, nullable=False),
-    Column("attempts", Integer, nullable=False),  # to deliver the event after that
-    Column("due", BigInteger, nullable=False),  # the next one
+    Column("attempts", Integer, nullable=False),  # to deliver the next event
+    Column("due", BigInteger, nullable=False),  # of the next attempt
     Column("format", Text, nullable=False, server_default="standard"),
-    # Of a chat, whose URL is a secret; `url` has what may be shown of it.
+    # Of a chat, whose URL is secret; `url` has the part that can be shown.
     Column("sealed_url", LargeBinary, info=SEALED),
     one_of("pause", Pause),
     one_of("format", Format),
@@ -86,7 +86,7 @@ attempts = Table(
     Column("number", Integer, nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("took", BigInteger, nullable=False),  # microseconds
-    Column("status", Integer),  # NULL: there was no answer
+    Column("status", Integer),  # NULL: no response
     Column("excerpt", Text, nullable=False),
     Column("error", Text, nullable=False),
     PrimaryKeyConstraint("delivery", "number"),

@@ -21,16 +21,16 @@ from leyden.storage.tables import SEALED, metadata, one_of
 # SQLite numbers rows by itself only where the type is its own word for integer.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 
-# What is worth remembering of a node's receiver; most have no row. Its URL stands in
-# the node's settings, its secret in the node's launch spec.
+# The state of a node's receiver; most have no row. Its URL is in the node's settings,
+# its secret in the node's launch spec.
 receivers = Table(
     "webhook_receiver",
     metadata,
     Column("node_id", ForeignKey("node.id"), primary_key=True),
-    # The secret before this one, which signs beside it until then.
+    # The previous secret, with which requests are also signed until then.
     Column("sealed_old_secret", LargeBinary, info=SEALED),
     Column("old_secret_until", BigInteger),
-    Column("failing_since", BigInteger),  # NULL: the last attempt went well
+    Column("failing_since", BigInteger),  # NULL: the last attempt succeeded
     Column("pause", Text),  # NULL: events are sent
     one_of("pause", Pause),
     CheckConstraint(
@@ -42,12 +42,14 @@ receivers = Table(
 events = Table(
     "webhook_event",
     metadata,
-    Column("position", _NUMBER, primary_key=True),  # the order in which they happened
+    Column(
+        "position", _NUMBER, primary_key=True
+    ),  # in the order in which events happened
     Column("id", Text, nullable=False, unique=True),  # the receiver's `webhook-id`
     Column("node_id", ForeignKey("node.id"), nullable=False),
     Column("type", Text, nullable=False),
     Column("body", Text, nullable=False),
-    Column("told_once", Text),  # what must not be told twice to one node
+    Column("told_once", Text),  # the key under which a node sends it only once
     Column("test", Integer, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
@@ -75,7 +77,7 @@ Index(
     sqlite_where=_pending,
     postgresql_where=_pending,
 )
-# A newer status supersedes the one that still waits, so there are never two.
+# A newer status supersedes a pending one, so there are never two.
 _pending_status = and_(_pending, events.c.type == "status")
 Index(
     "ix_webhook_event_one_status",
@@ -92,7 +94,7 @@ attempts = Table(
     Column("number", Integer, nullable=False),
     Column("at", BigInteger, nullable=False),
     Column("took", BigInteger, nullable=False),  # microseconds
-    Column("status", Integer),  # NULL: there was no answer
+    Column("status", Integer),  # NULL: no response
     Column("excerpt", Text, nullable=False),
     Column("error", Text, nullable=False),
     PrimaryKeyConstraint("event_id", "number"),

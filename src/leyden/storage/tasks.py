@@ -1,10 +1,10 @@
-"""The task queue: what is due, and which process has claimed it.
+"""The task queue: due tasks, and the processes that have claimed them.
 
-A task is named by its kind and key. Queuing it again while it waits brings
-it forward; queuing it again while it runs makes it run once more
-afterwards. A process holds a task until its claim ends. The fence rises
-with every claim, so that a worker that slept past its claim finds out
-before it writes.
+A task is identified by its kind and key. Queuing it again while it waits
+brings it forward; queuing it again while it runs makes it run once more
+afterwards. A process owns a task until its claim expires. The fence rises
+with every claim, so that a worker whose claim has expired notices it before
+it writes.
 """
 
 from collections.abc import Collection, Sequence
@@ -72,7 +72,7 @@ class Tasks:
     async def claim(
         self, kind: str, *, now: datetime, until: datetime, most: int
     ) -> list[Claim]:
-        """Claim due tasks that nobody holds, the most overdue first."""
+        """Claim due tasks without a valid claim, the most overdue first."""
         return _claims(
             await self._run(
                 sql.claim,
@@ -147,22 +147,22 @@ class Tasks:
         return from_us(rows[0][0]) if rows else None
 
     async def is_queued(self, kind: str, key: str) -> bool:
-        """Return whether a task waits, or runs."""
+        """Return whether a task is waiting or running."""
         return bool(await self._run(sql.find, kind=kind, key=key))
 
     async def check_held(self, claim: Claim) -> None:
-        """Raise Lost if somebody else has the task; nothing is locked."""
+        """Raise Lost if another process has claimed the task, without locking it."""
         if not await self._run(sql.held, **claim.held):
-            raise Lost(f"{claim.kind} {claim.key}: someone else has it now")
+            raise Lost(f"{claim.kind} {claim.key}: another process has claimed it")
 
     async def lock(self, claim: Claim) -> None:
         """Lock the task until the commit; raise Lost if another process has claimed it.
 
-        To be called last: others lock what a task is about, and then the task. What
-        comes after a task in every transaction, as events do, is locked after it.
+        Call this last: other transactions lock the subject of a task first, and then
+        the task. Only events are locked after it.
         """
         if not await self._run(sql.lock, **claim.held):
-            raise Lost(f"{claim.kind} {claim.key}: someone else has it now")
+            raise Lost(f"{claim.kind} {claim.key}: another process has claimed it")
 
     async def end(self, claim: Claim) -> None:
         """Complete the task; if it was queued again meanwhile, it runs again."""
@@ -172,13 +172,15 @@ class Tasks:
 
     async def end_all(self, claims: Sequence[Claim]) -> None:
         """Complete these tasks; raise Stale if one is lost or queued again."""
-        # Always in the order of their keys, so that no two wait for each other.
+        # Always in the order of their keys, so that there are no deadlocks.
         ordered = sorted(claims, key=lambda claim: claim.key)
         ended = await self._run.many(
             sql.end, [{**each.held, "asked": each.asked} for each in ordered]
         )
         if ended != len(claims):
-            raise Stale("someone else has one of these tasks, or wants it done again")
+            raise Stale(
+                "one of these tasks was claimed by another process, or requeued"
+            )
 
     async def reschedule(self, claim: Claim, *, due: datetime, attempts: int) -> None:
         """Reschedule the task; run it at once if it was queued meanwhile."""
@@ -189,13 +191,13 @@ class Tasks:
             due=to_us(due),
             attempts=attempts,
         ):
-            raise Stale(f"{claim.kind} {claim.key}: someone else has it now")
+            raise Stale(f"{claim.kind} {claim.key}: another process has claimed it")
         self._run.wake(claim.kind)
 
     async def free_all(self) -> None:
-        """End every claim, in a single-process installation, before claiming.
+        """End all claims at the start of a single-process installation.
 
-        The previous holder was killed, so there is no need to wait for it.
+        The previous process has ended, so its claims need not expire first.
         """
         await self._run(sql.free_all)
 
@@ -207,7 +209,7 @@ class Tasks:
         until: datetime,
         continuous: bool = False,
     ) -> list[Claim]:
-        """Extend claims on tasks of a kind; return those that are not lost."""
+        """Extend claims on tasks of a kind; return those that are still ours."""
         rows = await self._run(
             sql.extend,
             kind=kind,
@@ -221,7 +223,7 @@ class Tasks:
 
 
 def _claims(rows: Sequence[Row]) -> list[Claim]:
-    dues = {row[-1]: from_us(row[-1]) for row in rows}  # most are put together
+    dues = {row[-1]: from_us(row[-1]) for row in rows}  # most have the same time
     claims = [
         Claim(
             kind=kind,

@@ -1,12 +1,12 @@
-"""The pages of a SQLite database that change, in the order of their commits.
+"""Read the changed pages of a SQLite database from its WAL, in the order of commits.
 
-Writers append pages to the WAL; a checkpoint moves them into the database, and then the
-WAL may restart. We always hold a reading transaction: a checkpoint moves no pages newer
-than it, and the WAL cannot restart before we have read it all. So no page is missed,
-however fast others write, and no writer waits for us.
+Writers append pages to the WAL; a checkpoint copies them into the database, and then
+the WAL may restart. We always hold a read transaction: a checkpoint copies no pages
+newer than it, and the WAL can't restart before we have read all of it. So no page is
+missed, however fast others write, and no writer waits for us.
 
-Only if the WAL has become long, `fold` keeps writers away for some milliseconds, in
-which it reads and moves the last pages, so that the WAL restarts.
+Only if the WAL has become long, `fold` blocks writers for some milliseconds, in which
+it reads the last pages and checkpoints them, so that the WAL restarts.
 """
 
 import contextlib
@@ -22,13 +22,13 @@ from leyden.storage.sqlite_turns import turns_path
 from leyden.storage.wal_files import Index, WalFiles
 from leyden.values import Struct
 
-_AT_ONCE: Final = 1 << 24  # bytes that are read while writers wait, at most
+_AT_ONCE: Final = 1 << 24  # the most bytes to read while writers wait
 _BUSY_S: Final = 0.25
-_TICK_S: Final = 0.02  # of the clock of file systems, and more
+_TICK_S: Final = 0.02  # longer than the resolution of file systems' timestamps
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """How far the WAL was read: its generation, a frame of it, and that one's sum."""
+    """A position in the WAL: its generation, a frame, and the frame's checksum."""
 
     salt: str = ""
     frame: int = 0
@@ -36,7 +36,7 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Change(Struct, frozen=True, kw_only=True):
-    """Pages as they are after some commits, and how many pages there are then."""
+    """The pages changed by some commits, and the database's size afterwards."""
 
     page_size: int
     length: int
@@ -44,10 +44,10 @@ class Change(Struct, frozen=True, kw_only=True):
 
 
 class Wal:
-    """A reader of one database's changes; one connection of it reads at any time."""
+    """Reads the changes of one database; always holds a read transaction."""
 
     def __init__(self, path: Path) -> None:
-        """Start to read: no commit from now on is missed."""
+        """Start reading: no later commit is missed."""
         self._path = path
         self._reading = _connect(path)
         self._next = _connect(path)
@@ -60,13 +60,13 @@ class Wal:
         self.place = self._place(index)
 
     def resume(self, place: Place, settled: str = "") -> bool:
-        """Go on from a place that was read up to; return False if pages were missed.
+        """Continue from an earlier position; return False if pages were missed.
 
-        With what `settle` returned there the WAL may have begun anew since.
+        With the value that `settle` returned there, the WAL may have restarted since.
         """
         index = self._files.index()
         if place.salt != index.salt and settled == self._identity():
-            self.place = Place()  # whatever the WAL has is newer
+            self.place = Place()  # everything in the WAL is newer
             return True
         if place.salt != index.salt or place.frame > index.frames:
             return False
@@ -76,9 +76,9 @@ class Wal:
         return True
 
     def read(self, *, most: int = 1 << 62) -> Change | None:
-        """Return what was committed since the last time; None if nothing was.
+        """Return the changes since the last call; None if there are none.
 
-        With more than that many bytes to read, nothing is read.
+        If there are more than `most` bytes to read, read nothing.
         """
         _begin(self._next)
         index = self._files.index()
@@ -105,31 +105,31 @@ class Wal:
         return index.frames
 
     def fold(self) -> Change | None:
-        """Restart the WAL; return what was committed until then.
+        """Restart the WAL; return the changes until then.
 
-        Returns early, and changes nothing, where others are writing for long.
+        Return without restarting it if others are writing for long.
         """
         with self._moved() as (change, is_all):
             if is_all:
-                # Who begins to read here needs the WAL no more.
+                # A reader that starts now does not need the WAL.
                 self.read(most=0)
         return change
 
     def settle(self) -> tuple[Change | None, str]:
-        """Move all pages into the database; return what was committed until then.
+        """Checkpoint all pages; return the changes until then.
 
-        Also return what the database is known by as long as nothing is moved into it:
-        "" where others are writing for long.
+        Also return a value that identifies the database file until the next checkpoint;
+        "" if others are writing for long.
         """
         with self._moved() as (change, is_all):
             if not is_all:
                 return change, ""
-            time.sleep(_TICK_S)  # whoever writes to the file now does so later
+            time.sleep(_TICK_S)  # so that the next write has a later timestamp
             return change, self._identity()
 
     @contextlib.contextmanager
     def _moved(self) -> Iterator[tuple[Change | None, bool]]:
-        """Read and move all, for a block in which nobody writes; yield if it is all."""
+        """Read and checkpoint all pages while writers wait; yield if that worked."""
         self._folding.execute("PRAGMA wal_checkpoint(PASSIVE)")
         with self._alone() as alone:
             change = self.read(most=_AT_ONCE) if alone else None
@@ -148,7 +148,7 @@ class Wal:
 
     @contextlib.contextmanager
     def _alone(self) -> Iterator[bool]:
-        """Keep writers away for the block, unless they write for long."""
+        """Block writers for the block; yield False if one writes for long."""
         until = time.monotonic() + _BUSY_S
         while not _locked(self._turn) and time.monotonic() < until:
             time.sleep(0.001)

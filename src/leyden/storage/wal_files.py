@@ -1,7 +1,6 @@
-"""The two files of a WAL, as SQLite writes them: pages, and the index of them.
+"""Read the two files of a WAL in SQLite's format: the pages, and their index.
 
-Nothing is locked here: who reads says when, so that nobody begins the WAL anew
-meanwhile.
+Nothing is locked here: the caller must prevent that the WAL restarts meanwhile.
 """
 
 import contextlib
@@ -14,17 +13,17 @@ from typing import Final
 
 from leyden.values import Struct
 
-# The index that all connections share begins with two copies of a header. See "The
-# WAL-Index File Format" of SQLite.
+# The index, shared by all connections, begins with two copies of a header. See SQLite's
+# "WAL-Index File Format".
 _HEADER: Final = struct.Struct("=II I BBH II 8s 8s 8s")
 _WAL_HEADER, _FRAME_HEADER = 32, 24
-_SUM: Final = slice(16, 24)  # a frame's checksum, which follows from all before it
+_SUM: Final = slice(16, 24)  # a frame's checksum, which includes all earlier frames
 _LARGE_PAGE: Final = 65_536
 _SHM_TRIES: Final = 1_000
 
 
 class Index(Struct, frozen=True, kw_only=True):
-    """What the WAL has: frames of one page each, and the database's pages by then."""
+    """The content of the index: the number of frames, and the database's size."""
 
     page_size: int
     frames: int
@@ -32,30 +31,30 @@ class Index(Struct, frozen=True, kw_only=True):
     salt: str
 
     def size(self, first: int) -> int:
-        """Return how many bytes the frames from this one on are."""
+        """Return the size in bytes of the frames from this one on."""
         return (self.frames - first) * self.step
 
     @property
     def step(self) -> int:
-        """The bytes of a frame."""
+        """The size of a frame in bytes."""
         return _FRAME_HEADER + self.page_size
 
 
 class WalFiles:
-    """A reader of the files beside one database."""
+    """Reads the WAL files of one database."""
 
     def __init__(self, path: Path) -> None:
-        """Open the index, which is there as long as anybody is connected."""
+        """Open the index, which exists while any connection is open."""
         self._path = path
-        # Kept open: closing a file ends all locks of this process on it.
+        # It stays open: closing a file releases all locks of this process on it.
         self._index = os.open(path.with_name(f"{path.name}-shm"), os.O_RDONLY)
 
     def close(self) -> None:
-        """Close the index; all connections of this process are closed by then."""
+        """Close the index; all connections of this process must be closed before."""
         os.close(self._index)
 
     def index(self) -> Index:
-        """Read the index; it is written twice, so that a half of it is noticed."""
+        """Read the index; its header exists twice, so a partial write is noticed."""
         for _ in range(_SHM_TRIES):
             content = os.pread(self._index, 2 * _HEADER.size, 0)
             first, second = content[: _HEADER.size], content[_HEADER.size :]
@@ -74,7 +73,7 @@ class WalFiles:
         )
 
     def pages(self, index: Index, first: int) -> dict[int, bytes]:
-        """Return pages by number, as the frames from this one on leave them."""
+        """Return the pages in the frames from this one on, by page number."""
         content = self._frames(index, first)
         pages: dict[int, bytes] = {}
         for at in range(0, len(content), index.step):
@@ -83,7 +82,7 @@ class WalFiles:
         return pages
 
     def sum_of(self, index: Index, frame: int) -> str:
-        """Return the checksum of a frame, and so of all before it; "" of none."""
+        """Return the checksum of a frame, which covers earlier ones; "" for none."""
         if not frame:
             return ""
         with self._wal() as file:
@@ -91,7 +90,7 @@ class WalFiles:
         return head[_SUM].hex()
 
     def _frames(self, index: Index, first: int) -> bytes:
-        """Read frames, which are complete: the index has them."""
+        """Read frames that are in the index, and so complete."""
         if index.frames <= first:
             return b""
         with self._wal() as file:
@@ -100,7 +99,7 @@ class WalFiles:
                 file, index.size(first), _WAL_HEADER + first * index.step
             )
         if salt != index.salt:
-            raise OSError(f"{self._path}-wal is not what its index says")
+            raise OSError(f"{self._path}-wal does not match its index")
         return content
 
     @contextlib.contextmanager
@@ -109,7 +108,7 @@ class WalFiles:
         try:
             yield file
         finally:
-            os.close(file)  # SQLite locks nothing in this file
+            os.close(file)  # SQLite has no locks on this file
 
 
 def _read_all(file: int, size: int, offset: int) -> bytes:

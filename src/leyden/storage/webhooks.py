@@ -20,7 +20,7 @@ class KeptEvent(Message, frozen=True, kw_only=True):
 
     @property
     def waiting(self) -> Waiting:
-        """The event's place among the pending ones."""
+        """The event's position among the pending ones."""
         return Waiting(
             position=self.position, due=self.due, overtakable=self.overtakable
         )
@@ -44,7 +44,7 @@ class Webhooks:
         state: State = State.PENDING,
         test: bool = False,
     ) -> bool:
-        """Store a new event; return False if the node was sent it already."""
+        """Store a new event; return False if it may be sent only once, and was."""
         rows = await self._run(
             sql.add,
             id=event_id,
@@ -68,15 +68,15 @@ class Webhooks:
         await self._run(sql.make_due, node_id=node_id, now=to_us(now))
 
     async def give_up(self, node_id: str, *, before: datetime) -> None:
-        """Give up pending events announced before then."""
+        """Give up on pending events that were announced before then."""
         await self._run(sql.give_up, node_id=node_id, before=to_us(before))
 
     async def give_all_up(self, node_id: str) -> None:
-        """Give up all pending events of the node."""
+        """Give up on all pending events of the node."""
         await self._run(sql.give_all_up, node_id=node_id)
 
     async def pending(self, node_id: str, *, most: int = 20) -> list[KeptEvent]:
-        """Return the first pending events, in the order they happened."""
+        """Return the first pending events, in order."""
         rows = await self._run(sql.pending, node_id=node_id, most=most)
         return [event_of(row) for row in rows]
 
@@ -101,13 +101,13 @@ class Webhooks:
         """Return nodes with pending events but no queued task of this kind."""
         return [node_id for (node_id,) in await self._run(sql.without_task, kind=kind)]
 
-    async def forget(self, node_id: str) -> None:
+    async def delete(self, node_id: str) -> None:
         """Delete all events of a node."""
-        await self._run(sql.forget, node_id=node_id)
+        await self._run(sql.delete, node_id=node_id)
 
 
 def event_of(row: Row) -> KeptEvent:
-    """Return the event that a row holds."""
+    """Build the event from a row."""
     position, id_, node_id, kind, body, _, test, created, state, due, over, made = row
     return KeptEvent(
         position=position,

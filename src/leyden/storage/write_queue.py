@@ -1,8 +1,8 @@
-"""Writers that wait for a SQLite file, in turns of the organizations they write for.
+"""A queue of writers to a SQLite file, in which organizations take turns.
 
-A group that is committed together has few writers of one organization: a writer that
-arrives meanwhile waits for those, and not for fifty. The platform's own writers are not
-counted.
+A group that is committed together has only a few writers of each organization, so that
+a writer that arrives meanwhile does not wait for fifty of another one. The platform's
+own writers are not limited.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ class Turn(Struct, eq=False):
     granted: asyncio.Future[None] = field(default_factory=asyncio.Future)
     finished: asyncio.Future[bool] = field(default_factory=asyncio.Future)
     durable: asyncio.Future[None] = field(default_factory=asyncio.Future)
-    is_first: bool = False  # nobody's work is before it in the transaction
+    is_first: bool = False  # no other writer was in the transaction before it
 
 
 class WriteQueue:
@@ -34,19 +34,19 @@ class WriteQueue:
         self._closed = False
 
     def put(self, turn: Turn) -> None:
-        """Queue a writer, for the organization of the request."""
+        """Queue a writer of the current request's organization."""
         self._waiting.put(OWNER.get(), turn)
         self._changed.set()
 
     async def wait(self) -> bool:
-        """Wait for a writer; return False once closed, when nobody waits any more."""
+        """Wait for a writer; return False once closed, after the last writer."""
         while not self._waiting and not self._closed:
             self._changed.clear()
             await self._changed.wait()
         return bool(self._waiting)
 
     def take(self, most: int = _LARGEST_GROUP) -> list[Turn]:
-        """Return the next group, in turns."""
+        """Return the next group of writers."""
         group: list[Turn] = []
         taken: Counter[str] = Counter()
         while len(group) < most:
@@ -59,6 +59,6 @@ class WriteQueue:
         return group
 
     def close(self) -> None:
-        """Close the queue: `wait` returns at once from now on."""
+        """Close the queue, so that `wait` returns at once."""
         self._closed = True
         self._changed.set()

@@ -117,7 +117,7 @@ class TorControl:
             except (TorAway, OSError) as error:
                 raise self._translated(error) from None
             finally:
-                if not answered:  # nobody knows whose answer would come next
+                if not answered:  # the next response could belong to another request
                     self.close()
 
     async def _opened(self) -> tuple[Connection, str]:
@@ -138,7 +138,7 @@ class TorControl:
             case TorAway():
                 return self._away(error.message)
             case TimeoutError():
-                return self._away("does not answer in time")
+                return self._away("does not respond in time")
         return self._away(_why(error))
 
     def _offer(self, answer: Answer) -> tuple[set[str], str]:

@@ -14,7 +14,7 @@ from leyden.certificates.constraints import Scope, scope_of
 from leyden.errors import SetupError
 from leyden.values import Struct
 
-# The domains of one word that belong to whoever uses them. "com" is everybody's.
+# Top-level domains for private use. "com" is not: it is shared by everybody.
 _OWN_WORDS: Final = frozenset(
     ("corp", "home", "internal", "lan", "local", "localdomain", "localhost", "test")
 )

@@ -38,7 +38,7 @@ def sign_in_first(visit: Visit, headers: Headers, *, method: str) -> Response:
     """Return the way to the sign-in page, and from there back to here."""
     if "text/event-stream" in headers.get("accept", ""):
         return Response(status_code=204)  # which ends it for good
-    # A form is not sent again by itself: whoever sent it finds its page again.
+    # A form is not sent again by itself: its sender returns to the form's page.
     response = to_sign_in(visit.url if method == "GET" else _came_from(headers))
     if "hx-request" in headers:  # a part of a page: let the whole page go there
         return Response(headers={"hx-redirect": response.headers["location"]})

@@ -20,7 +20,7 @@ class Task(Struct, frozen=True, kw_only=True):
 
 
 async def tasks(look: Look) -> Sequence[Task]:
-    """Return the checklist of whoever may do it, or nothing once it is done."""
+    """Return the checklist; empty once it is done, or without the right to do it."""
     if not look.may(Right.NODES):
         return ()
     found = await look.records.rows.first_steps.find(look.organization_id)

@@ -12,7 +12,7 @@ from leyden.services.platform import Platform
 from leyden.services.shared.response_cache import ResponseCache
 from leyden.values import Struct
 
-Asked = tuple[str, bytes, bytes]  # path, query, digest of who asks
+Asked = tuple[str, bytes, bytes]  # path, query, digest of the visitor
 
 
 class KnownPage(Struct, frozen=True):

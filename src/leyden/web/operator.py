@@ -30,7 +30,7 @@ async def show(visit: Visit) -> Response:
 
 async def prove(visit: Visit) -> Response:
     """Verify the books, and show the result."""
-    return await _shown(visit, broken=await oversight.proven(visit.platform))
+    return await _shown(visit, broken=await oversight.violations(visit.platform))
 
 
 async def orders(visit: Visit) -> Response:

@@ -27,7 +27,7 @@ async def money(visit: Visit) -> Response:
     shop = visit.platform.shop
     return visit.render(
         "operator/money.html",
-        balance=await treasury_balance.look(shop) if shop else None,
+        balance=await treasury_balance.read(shop) if shop else None,
         names=await _names(visit),
     )
 

@@ -14,8 +14,8 @@ class Who(Enum):
     """The audience of a page that belongs to no organization."""
 
     ANYONE = auto()
-    PERSON = auto()  # whoever is signed in
-    OPERATOR = auto()  # whoever runs this installation
+    PERSON = auto()  # everybody who is signed in
+    OPERATOR = auto()  # operators of this installation
 
 
 class Page(Struct, frozen=True):

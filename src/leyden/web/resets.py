@@ -13,7 +13,7 @@ async def ask(visit: Visit) -> Response:
 
 
 async def send(visit: Visit) -> Response:
-    """Send a link, and say the same whoever has the address, if anybody does."""
+    """Send a link; respond alike whether or not anybody has the address."""
     email = visit.form.text("email")
     try:
         browser = await resets.ask(
@@ -38,7 +38,7 @@ async def open_(visit: Visit) -> Response:
 
 
 async def reset(visit: Visit) -> Response:
-    """Set the new password; whoever did signs in with it."""
+    """Set the new password; the person then signs in with it."""
     word = visit.form.text("word")
     try:
         await resets.reset(

@@ -153,7 +153,7 @@ async def delete(visit: Visit) -> Response:
 async def _sent(
     visit: Visit, step: Callable[..., Awaitable[object]], done: str
 ) -> Response:
-    """Send something with the rights of who asks, and show the endpoint again."""
+    """Send something with the visitor's rights, and show the endpoint again."""
     try:
         await step(scopes=pages.scopes(visit), actor=visit.who.actor)
     except Refused as error:

@@ -91,7 +91,7 @@ class Visit(Look, kw_only=True):
     platform: Platform
     streams: OpenStreams
     cookies: Cookies
-    guest: str  # the word of a visitor, for whoever is not signed in
+    guest: str  # the token of a visitor who is not signed in
     origin: str  # what addresses of this dashboard begin with, for other programs
     passkeys_at: str  # the same, if passkeys can be used there
     form: Form

@@ -112,7 +112,7 @@ async def _ask(channel: pycares.Channel, host: str, port: int) -> list[str]:
 
 def _settle(answered: asyncio.Future[list[str]], found: Any, error: int | None) -> None:
     if answered.done():
-        return  # whoever asked has given up
+        return  # the caller has given up
     addresses = [each.addr[0].decode() for each in found.nodes] if found else []
     if error is not None or not addresses:
         reason = socket.gaierror(socket.EAI_NONAME, "no such name")

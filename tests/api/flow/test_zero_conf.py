@@ -78,7 +78,7 @@ async def test_it_waits_while_a_replica_runs_that_would_open_another_channel(
     database, now = world.shop.database, world.shop.clock()
     async with database.transaction() as tx:
         assert await tx.replicas.enter(
-            "one", newest="0035_fundings", until=now + MINUTE, forget_before=now
+            "one", newest="0035_fundings", until=now + MINUTE, delete_before=now
         )
     for path in ("/flow/quote", "/flow/create"):
         answer = await alice.post(path, WISH)
@@ -89,7 +89,7 @@ async def test_it_waits_while_a_replica_runs_that_would_open_another_channel(
     assert (await alice.post("/flow/quote", WISH)).status == 200
     async with database.transaction() as tx:
         assert not await tx.replicas.enter(
-            "two", newest="0035_fundings", until=now + MINUTE, forget_before=now
+            "two", newest="0035_fundings", until=now + MINUTE, delete_before=now
         )
 
 

@@ -190,7 +190,7 @@ async def test_what_was_replaced_is_kept_for_thirty_days(
     later = now + timedelta(days=30)
     assert await resealing.replaced(platform.fleet, *whose, now=later) == []
     async with platform.database.transaction() as tx:
-        await tx.replaced_backups.forget_old(until=now)
+        await tx.replaced_backups.delete_old(until=now)
         assert len(await tx.replaced_backups.list_(node_id)) == 21
-        await tx.replaced_backups.forget_old(until=later)
+        await tx.replaced_backups.delete_old(until=later)
         assert await tx.replaced_backups.list_(node_id) == []

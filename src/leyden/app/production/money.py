@@ -69,7 +69,7 @@ async def auction(platform: Platform) -> str:
         )
     if Source.POOL not in shop.rules.sources:
         return ""
-    found = await treasury_balance.look(shop)
+    found = await treasury_balance.read(shop)
     return found.alarm or found.no_standing
 
 
@@ -78,7 +78,7 @@ async def seller(platform: Platform) -> str:
     shop = platform.shop
     if shop is None or Source.OWN not in shop.rules.sources:
         return ""
-    found = await seller_balance.look(shop)
+    found = await seller_balance.read(shop)
     return seller_balance.alarm(found, low=shop.rules.seller_low)
 
 
@@ -108,12 +108,12 @@ async def lsps1(platform: Platform) -> str:
     shop = platform.shop
     if shop is None or shop.rules.lsps1 is None:
         return ""
-    return "; ".join((await state.look(shop, shop.rules.lsps1)).missing)
+    return "; ".join((await state.read(shop, shop.rules.lsps1)).missing)
 
 
 async def rehearsed(platform: Platform) -> str:
     """Check that a channel was sold, and verify the ledger."""
-    if broken := await oversight.proven(platform):
+    if broken := await oversight.violations(platform):
         return f"`leyden verify` finds {len(broken)} rules broken: {broken[0]}"
     orders = await platform.database.reader.counts.orders()
     if orders.get(Status.FILLED):

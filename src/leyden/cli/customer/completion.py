@@ -15,7 +15,7 @@ def names_of_nodes(
     param: click.Parameter,  # noqa: ARG001  click's signature
     incomplete: str,
 ) -> list[CompletionItem]:
-    """Return completions for node names; none if the API does not answer."""
+    """Return completions for node names; none if the API does not respond."""
     try:
         with opened(ctx.params.get("profile_name") or "") as session:
             found = session.client.nodes.list_()

@@ -161,7 +161,7 @@ def _read(file: Path) -> str:
 def _pages(
     session: Session, types: tuple[str, ...], place: _Place, *, follow: bool
 ) -> Iterator[EventsAnswer]:
-    """Yield pages; where the platform does not answer, try again until it does."""
+    """Yield pages; where the platform does not respond, try again until it does."""
     pause_s = _FIRST_PAUSE_S
     wait_s = 0  # the first answer comes at once, and says where this begins
     while True:

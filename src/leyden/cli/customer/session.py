@@ -83,7 +83,7 @@ class Session(Struct, frozen=True, kw_only=True):
                 raise
         names = [node.node_name for node in self.client.nodes.list_()]
         if name_or_id in {each.node_name for each in self.client.nodes.deleted()}:
-            # Whoever repeats a deletion is not to be led to another node.
+            # A repeated deletion must not lead to another node.
             raise exit_codes.Refusal(
                 f"the node {name_or_id!r} is deleted; to restore it: "
                 f"leyden nodes restore {name_or_id!r}",

@@ -24,7 +24,7 @@ def lsps1(*, as_json: bool) -> None:
         shop = platform.shop
         if shop is None or shop.rules.lsps1 is None:
             raise SetupError(state.OFF)
-        return await state.look(shop, shop.rules.lsps1)
+        return await state.read(shop, shop.rules.lsps1)
 
     found = asdict(on_shop(looked))
     if as_json:

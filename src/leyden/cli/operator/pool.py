@@ -121,7 +121,7 @@ def status(*, as_json: bool) -> None:
 
     async def looked(account: PoolAccount, given: Settings) -> dict[str, Any]:
         async with opened(given) as platform:
-            standing = await pool_account.look(account, platform.database)
+            standing = await pool_account.read(account, platform.database)
         return {
             **_fields(standing.account),
             "outstanding": standing.outstanding,

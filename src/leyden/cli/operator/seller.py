@@ -29,7 +29,7 @@ def seller(*, address: bool, as_json: bool) -> None:
 
     async def looked(platform: Platform) -> _Looked:
         shop = _shop(platform)
-        found = await seller_balance.look(shop)
+        found = await seller_balance.read(shop)
         return _Looked(
             balance=found,
             alarm=seller_balance.alarm(found, low=shop.rules.seller_low),

@@ -98,4 +98,4 @@ async def _looked(platform: Platform) -> TreasuryBalance | None:
     if shop is None:
         return None
     async with open_for_payments(shop, listening=False):
-        return await treasury_balance.look(shop)
+        return await treasury_balance.read(shop)

@@ -67,8 +67,8 @@ def keep_macaroon(
 def keep_admin(session: Session, node: NodeItem, macaroon: str, password: str) -> bool:
     """Store the admin macaroon if none is stored; return whether it was.
 
-    None is stored where whoever created the wallet was interrupted after lnd
-    made it, and before the platform had its macaroon.
+    None is stored if the creation of the wallet was interrupted after lnd created it,
+    and before the platform had its macaroon.
     """
     stored = session.client.backups.macaroons(node.node_id)
     if any(each.name == ADMIN for each in stored):

@@ -1,7 +1,7 @@
-"""The address and credentials of a cluster: from a kubeconfig, or from a pod's own.
+"""The address and credentials of a cluster: from a kubeconfig, or a pod's own.
 
-A kubeconfig may name a token, a file with one, or a client certificate. Programs that
-make tokens (`exec`) are not run: a service account's token needs none.
+A kubeconfig may have a token, a file with one, or a client certificate. Programs that
+create tokens (`exec`) are not supported: a service account's token needs none.
 """
 
 import base64
@@ -31,7 +31,7 @@ class Token:
         self._at = 0.0
 
     def get(self, *, renewed: bool) -> str:
-        """Return it; read once a minute, and at once where the last one was refused."""
+        """Return the token; read the file once a minute, and now if `renewed`."""
         now = time.monotonic()
         if renewed or not self._read or now - self._at > _FRESH_S:
             self._read = self._file.read_text().strip()
@@ -40,7 +40,7 @@ class Token:
 
 
 class Access(Struct, frozen=True, kw_only=True):
-    """A cluster's API server, who vouches for it, and who we are."""
+    """A cluster's API server, the authority to trust, and our credentials."""
 
     server: str
     namespace: str
@@ -53,17 +53,17 @@ class Access(Struct, frozen=True, kw_only=True):
     __repr__ = hiding("fixed_token", "key_pem")
 
     def token(self, *, renewed: bool) -> str:
-        """Return the token to show, if any."""
+        """Return the token to send, if any."""
         if self.token_file is not None:
             return self.token_file.get(renewed=renewed)
         return self.fixed_token
 
     def context(self) -> ssl.SSLContext:
-        """Return what to trust, and what to show."""
+        """Return a TLS context with the authority and our certificate, if any."""
         try:
             context = ssl.create_default_context(cadata=self.authority_pem)
             if self.certificate_pem:
-                # The standard library reads a client's certificate from a file alone.
+                # The standard library reads a client's certificate only from a file.
                 with tempfile.NamedTemporaryFile("w", suffix=".pem") as file:
                     file.write(f"{self.certificate_pem}\n{self.key_pem}\n")
                     file.flush()
@@ -78,7 +78,7 @@ class Access(Struct, frozen=True, kw_only=True):
 def in_pod(
     environment: Mapping[str, str], namespace: str, *, folder: Path = _IN_POD
 ) -> Access:
-    """Return the access that a pod's service account has."""
+    """Return the access of the pod's service account; raise outside a pod."""
     host = environment.get("KUBERNETES_SERVICE_HOST", "")
     port = environment.get("KUBERNETES_SERVICE_PORT", "443")
     try:
@@ -99,7 +99,7 @@ def in_pod(
 
 
 def read(file: Path, namespace: str) -> Access:
-    """Return the access that a kubeconfig's current context names."""
+    """Return the access from a kubeconfig's current context."""
     try:
         whole = yaml.safe_load(file.read_text())
     except OSError as error:
@@ -122,8 +122,8 @@ def read(file: Path, namespace: str) -> Access:
     for name in ("exec", "auth-provider"):
         if name in user:
             raise SetupError(
-                f"kubeconfig: {file}: {name} is not supported; make a service account, "
-                "and a kubeconfig with its token (docs/cluster.md)"
+                f"kubeconfig: {file}: {name} is not supported; create a service "
+                "account, and a kubeconfig with its token (docs/cluster.md)"
             )
     token_file = user.get("tokenFile")
     access = Access(
@@ -137,10 +137,10 @@ def read(file: Path, namespace: str) -> Access:
     )
     if not access.authority_pem:
         raise SetupError(
-            f"kubeconfig: {file}: names no certificate authority of the cluster"
+            f"kubeconfig: {file}: has no certificate authority of the cluster"
         )
     if not (access.fixed_token or access.token_file or access.certificate_pem):
-        raise SetupError(f"kubeconfig: {file}: names no token and no certificate")
+        raise SetupError(f"kubeconfig: {file}: has no token and no certificate")
     return access
 
 
@@ -156,7 +156,7 @@ def _named(
 
 
 def _content(fields: Mapping[str, Any], name: str, file: Path) -> str:
-    """Return what a field holds, or the file that it names."""
+    """Return the value of a field, or the content of the file that it names."""
     try:
         if data := fields.get(f"{name}-data"):
             return base64.b64decode(data, validate=True).decode()

@@ -1,10 +1,11 @@
-"""Calls to the API server of a cluster, by path; objects out of it are typed.
+"""A client for a cluster's API server: calls by path, typed objects.
 
     async with connect(access) as api:
         pod = await api.find(api.path("pods", "node-1"), Pod)
 
-An API server that does not answer, or is busy, is away (ClusterAway); one that says no
-says why (ClusterRefused). What is not there, or there already, is no error.
+ClusterAway means that the API server does not respond, or is busy; ClusterRefused, that
+it rejected a request, with its reason. A missing object is not an error, nor is one
+that exists already.
 """
 
 import asyncio
@@ -33,8 +34,8 @@ T = TypeVar("T")
 Manifest = Mapping[str, Any]
 
 _WITHIN_S: Final = 30.0
-# The server ends a watch after this; an idle link that died says nothing, and ends ours
-# a little later.
+# The server ends a watch after this. A dead connection is silent, and is closed a
+# little later.
 WATCH_S: Final = 300
 _SILENT_S: Final = 330.0
 _PAGE: Final = 500
@@ -76,13 +77,13 @@ class Api:
         self.server = access.server
 
     def path(self, plural: str, name: str = "", *, of: str = "") -> str:
-        """Return the path of our objects of a kind, of one, or of a part of it."""
+        """Return the path of a kind of objects, of one object, or of a subresource."""
         parts = (plural, name, of)
         rest = "/".join(each for each in parts if each)
         return f"/api/v1/namespaces/{self.namespace}/{rest}"
 
     async def find(self, path: str, kind: type[T]) -> T | None:
-        """Return an object, or None where there is none."""
+        """Return an object, or None if it does not exist."""
         try:
             return decoded(await self._call("GET", path), kind)
         except ClusterRefused as error:
@@ -93,7 +94,7 @@ class Api:
     async def tail(self, path: str, query: Mapping[str, str]) -> bytes | None:
         """Return the last mebibyte of a log; None if there is none.
 
-        Its lines are as long as an lnd's owner likes; so no more is ever kept.
+        A node's owner controls how long its lines are, so memory is limited by bytes.
         """
         within = aiohttp.ClientTimeout(total=_WITHIN_S)
         kept = bytearray()
@@ -110,7 +111,7 @@ class Api:
             raise
 
     async def create(self, path: str, manifest: Manifest, kind: type[T]) -> T | None:
-        """Create an object and return it; None where its name is taken."""
+        """Create an object and return it; return None if its name is taken."""
         try:
             made = await self._call("POST", path, manifest)
         except ClusterRefused as error:
@@ -120,22 +121,22 @@ class Api:
         return decoded(made, kind)
 
     async def replace(self, path: str, manifest: Manifest) -> bool:
-        """Replace an object; return False if there is none."""
+        """Replace an object; return False if it does not exist."""
         return await self._done(self._call("PUT", path, manifest), no=_GONE)
 
     async def patch(self, path: str, change: Manifest, *, how: str = MERGE) -> bool:
-        """Patch an object; return False if it is gone, or is another one."""
+        """Patch an object; return False if it is gone, or has another uid."""
         call = self._call("PATCH", path, change, content_type=how)
-        # Who names a uid means one object; another one's would be changed to it.
+        # A uid in the change means one object: the server rejects it for another one.
         names_one = "uid" in change.get("metadata", {})
         return await self._done(call, no=_NOT_THIS if names_one else _GONE_OR_ANOTHER)
 
     async def delete(
         self, path: str, *, uid: str = "", grace_s: int | None = None
     ) -> bool:
-        """Delete an object; return False if it is gone, or is another one.
+        """Delete an object; return False if it is gone, or has another uid.
 
-        A pod goes on for its grace time, at the least.
+        A pod runs on for up to its grace period.
         """
         options: dict[str, object] = {}
         if uid:
@@ -146,7 +147,7 @@ class Api:
         return await self._done(call, no=_GONE_OR_ANOTHER)
 
     async def list_(self, path: str, kind: type[T]) -> tuple[list[T], str]:
-        """Return all objects below a path, and the version that they have together."""
+        """Return all objects below a path, and the resource version of the list."""
         found: list[T] = []
         query = {"limit": str(_PAGE)}
         while True:
@@ -157,7 +158,7 @@ class Api:
             query["continue"] = page.metadata.next_page
 
     async def watch(self, path: str, version: str) -> AsyncGenerator[Change, None]:
-        """Yield changes since a version, until the server ends it."""
+        """Yield changes since a version, until the server ends the watch."""
         query = {
             "watch": "true",
             "allowWatchBookmarks": "true",
@@ -167,7 +168,7 @@ class Api:
         limit = aiohttp.ClientTimeout(total=None, sock_read=_SILENT_S)
         async with self._answer("GET", path, query=query, within=limit) as answer:
             rest = b""
-            # Lines are cut here: a reader of lines has a longest one.
+            # Split lines here, because aiohttp's line reader limits their length.
             async for part in answer.content.iter_any():
                 *lines, rest = (rest + part).split(b"\n")
                 for line in lines:
@@ -208,7 +209,7 @@ class Api:
         content_type: str = _JSON,
         within: aiohttp.ClientTimeout,
     ) -> AsyncIterator[aiohttp.ClientResponse]:
-        """Ask; once more where a token was not taken, which may be another by now."""
+        """Send a request; retry once with a fresh token if the token was rejected."""
         try:
             for renewed in (False, True):
                 headers = {"Content-Type": content_type, "Accept": _JSON}
@@ -247,15 +248,15 @@ async def connect(access: Access) -> AsyncIterator[Api]:
 
 
 def decoded(content: bytes | msgspec.Raw, kind: type[T]) -> T:
-    """Parse an object; raise for what is not one, which a proxy may have sent."""
+    """Parse an object; raise ClusterAway for anything else, such as a proxy's page."""
     try:
         return msgspec.json.decode(content, type=kind)
     except msgspec.DecodeError as error:
-        raise ClusterAway(f"what came is not from an API server: {error}") from None
+        raise ClusterAway(f"the response is not an API server's: {error}") from None
 
 
 class Marked(Struct, frozen=True, kw_only=True):
-    """Any object, for its version: of a bookmark there is nothing else."""
+    """The metadata of any object: a bookmark has nothing else."""
 
     metadata: Metadata = field(default_factory=Metadata)
 
@@ -271,12 +272,12 @@ def _refused(
     if status in _AWAY or status >= HTTPStatus.INTERNAL_SERVER_ERROR:
         after = answer.headers.get("Retry-After", "")
         return ClusterAway(
-            f"{server} answers {status}: {refusal.message}",
+            f"{server} responded with {status}: {refusal.message}",
             retry_after_s=int(after) if after.isdigit() else None,
             code=status,
         )
     return ClusterRefused(
-        refusal.message or f"{server} answers {status}",
+        refusal.message or f"{server} responded with {status}",
         code=status,
         reason=refusal.reason,
     )

@@ -1,7 +1,7 @@
-"""Whether gateways see who calls them: whitelists are about callers' addresses.
+"""Check that gateways see their callers' addresses, which whitelists depend on.
 
-A service of gateways that forwards from any machine puts that machine's address in the
-caller's place: then whitelists match nobody, or everybody.
+A gateways' service that forwards from any machine replaces the caller's address with
+that machine's: then a whitelist matches nobody, or everybody.
 """
 
 from collections.abc import Iterable
@@ -17,19 +17,19 @@ _FROM_OUTSIDE: Final = frozenset({"NodePort", "LoadBalancer"})
 
 
 def own_namespace(file: Path = _OWN_NAMESPACE) -> str:
-    """Return the namespace of the pod that this runs in; "" elsewhere."""
+    """Return the namespace of the pod that this process runs in; "" outside a pod."""
     return file.read_text().strip() if file.exists() else ""
 
 
 async def hidden(api: Api, namespace: str) -> list[str]:
-    """List the services of gateways in a namespace that hide callers' addresses."""
+    """List the gateways' services in a namespace that hide callers' addresses."""
     path = f"/api/v1/namespaces/{namespace}/services"
     services, _ = await api.list_(path, Service)
     return hiding(services)
 
 
 def hiding(services: Iterable[Service]) -> list[str]:
-    """List those of gateways that hide callers' addresses, by name."""
+    """List the names of gateways' services that hide callers' addresses."""
     key, value = _OF_GATEWAYS
     return sorted(
         each.metadata.name

@@ -1,8 +1,8 @@
-"""The companion beside each lnd: a container of its pod, and what leads it to us.
+"""The companion of each lnd: a container in its pod that reports to the platform.
 
-It is a sidecar as Kubernetes has them (an init container that keeps running): it
-starts before lnd, is started again by the kubelet, and is ended after lnd, whose last
-backup it still reports.
+It is a native sidecar of Kubernetes (an init container that keeps running): it starts
+before lnd, is restarted by the kubelet, and ends after lnd, so that it can still report
+lnd's last backup.
 """
 
 from collections.abc import Mapping
@@ -17,13 +17,13 @@ from leyden.runtimes.kubernetes.kinds import Thing
 from leyden.values import Struct
 
 NAME: Final = "companion"
-CONFIG: Final = "leyden-companion"  # the ConfigMap of where we are
+CONFIG: Final = "leyden-companion"  # the ConfigMap with the platform's address
 VOLUME: Final = "companion"
-AUDIENCE: Final = "leyden"  # what its token is good for
+AUDIENCE: Final = "leyden"  # of its token
 _FROM: Final = "/etc/companion"
 _TOKEN_S: Final = 3600
 _MEMORY: Final = 64 << 20
-# What holds each container in the nodes' namespace.
+# The security context of each container in the nodes' namespace.
 CONTAINER_SECURITY: Final[Mapping[str, Any]] = {
     "allowPrivilegeEscalation": False,
     "readOnlyRootFilesystem": True,
@@ -32,15 +32,15 @@ CONTAINER_SECURITY: Final[Mapping[str, Any]] = {
 
 
 class Companion(Struct, frozen=True, kw_only=True):
-    """The companion of every node, and how it reaches the platform."""
+    """The companion's container, and the platform's address and certificate."""
 
     image: str
     url: str  # https://HOST:PORT
-    name: str  # in the certificate that is shown there
-    anchors_pem: str  # who vouches for it
+    name: str  # in the platform's certificate
+    anchors_pem: str  # the authorities to trust
 
     def container(self, node: Node, chain: Chain, *, lnd_home: str) -> dict[str, Any]:
-        """Return its container, which shares lnd's volume and nothing else of lnd's."""
+        """Return the container, which shares lnd's volume and nothing else of lnd."""
         folder = Path(lnd_home)
         return {
             "name": NAME,
@@ -66,7 +66,7 @@ class Companion(Struct, frozen=True, kw_only=True):
         }
 
     async def publish(self, api: Api) -> None:
-        """Write where we are, for companions that run as well as for new ones."""
+        """Publish the platform's address to running and future companions."""
         manifest = {
             "apiVersion": "v1",
             "kind": "ConfigMap",
@@ -78,7 +78,7 @@ class Companion(Struct, frozen=True, kw_only=True):
 
 
 def volume() -> dict[str, Any]:
-    """Return the volume with the pod's token, and where we are."""
+    """Return the volume with the pod's token and the platform's address."""
     token = {
         "path": "token",
         "audience": AUDIENCE,

@@ -1,8 +1,8 @@
-"""The files that lnd leaves in its volume, as far as a cluster shows them: its log.
+"""What the platform knows of nodes' files in a cluster: logs, and companions' reports.
 
-The rest nobody can read from here. The companion beside lnd reports it as it comes
-(services/nodes/home_reports.py): so there is nothing to look for. Memory and processor
-are the cluster's resource metrics, where it has them.
+The API server shows only lnd's log. The companion reports the other files when they
+change (services/nodes/home_reports.py), so nothing is polled here. Memory and CPU usage
+come from the cluster's resource metrics, if it has them.
 """
 
 import asyncio
@@ -18,14 +18,14 @@ from leyden.runtimes.kubernetes.objects import pods_log
 from leyden.runtimes.kubernetes.resource_metrics import ResourceMetrics
 from leyden.values import replace
 
-# metrics-server looks every 15 s. A page takes what the last sampling of all brought.
+# metrics-server measures every 15 s. A page shows the last values that were fetched.
 _FOR_ALL_S: Final = 15.0
 _FOR_ONE_S: Final = 60.0
 _AT_A_TIME: Final = 250  # 4 µs each
 
 
 class KubernetesHomes:
-    """A reader of the logs of nodes' pods, and of what companions have reported."""
+    """Reads the logs of nodes' pods, and the companions' reports."""
 
     def __init__(self, api: Api, reports: Reports) -> None:
         self._api = api
@@ -33,10 +33,10 @@ class KubernetesHomes:
         self._metrics = ResourceMetrics(api)
 
     async def log(self, node: Node, lines: int) -> list[str]:
-        """Return the last lines that lnd has said.
+        """Return the last lines of lnd's log.
 
-        A pod has those of its own lnd, and they go with it. What was said before the
-        companion reported, at the end of each lnd and before the next one began.
+        The log of a pod has only the lines of its own lnd, and is deleted with it. The
+        companion reports the end of the log of each earlier lnd.
         """
         words = await pods_log(self._api, manifests.name(node), lines) or b""
         said = await asyncio.to_thread(_lines, words)
@@ -48,31 +48,31 @@ class KubernetesHomes:
         return said[-lines:]
 
     async def channel_backup(self, node: Node) -> bytes | None:
-        """Return the last one that its companion has reported, if it has."""
+        """Return the last channel backup that the companion has reported, if any."""
         return await self._reports.channel_backup(node.id)
 
     async def public_key(self, node: Node) -> str:
-        """Return nothing: what the companion reports is stored as it comes."""
+        """Return "": the companion's report is stored when it arrives."""
         del node
         return ""
 
-    def look(self, node: Node, place: Place) -> HomeChanges:
-        """Return that nothing is new."""
+    def read_changes(self, node: Node, place: Place) -> HomeChanges:
+        """Return no changes: the companion reports them."""
         del node, place
         return NO_CHANGES
 
     async def catch_up(self, node: Node, place: Place) -> NewLines:
-        """Return that nothing was read."""
+        """Return no lines: the companion reports them."""
         del node
         return NewLines(place=place)
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
-        """Delete nothing: the companion does."""
+        """Delete nothing: the companion deletes macaroons."""
         del node
         return ()
 
     async def usage(self, node: Node) -> Usage:
-        """Return what its companion reported, and what the cluster says of its pod."""
+        """Return a node's usage, from the companion's report and the pod's metrics."""
         reported = await self._reports.usage(node.id)
         if node.has_process:
             await self._metrics.read(newer_than_s=_FOR_ONE_S)
@@ -80,10 +80,9 @@ class KubernetesHomes:
         return replace(used, disk=reported.disk, height=reported.height)
 
     async def usages(self, nodes: Iterable[Node]) -> Mapping[str, Usage]:
-        """Return what each uses: one question to the cluster, and one to the database.
+        """Return the usage of nodes, with one request to the cluster and one query.
 
-        The height is as it was last reported, so it is none of a node that has no
-        companion.
+        The block height is the last one reported; a node without a companion has none.
         """
         await self._metrics.read(newer_than_s=_FOR_ALL_S)
         heights = await self._reports.heights()
@@ -102,7 +101,7 @@ class KubernetesHomes:
 
 
 def _lines(words: bytes) -> list[str]:
-    """Return whole lines; lnd's home is called as on a machine of one's own."""
+    """Split a log into lines, and shorten the path of lnd's home."""
     if len(words) == MOST_TAIL:
         words = words.partition(b"\n")[2]
     text = words.decode(errors="replace").replace(f"{manifests.HOME}/", "~/")

@@ -1,12 +1,12 @@
 """All objects of a kind, kept up to date without polling: list, then watch.
 
-    1. List them; report what is new, and what is gone since the last list.
-    2. Watch from the version of the list on. Bookmarks move that version along while
-       nothing happens, so that the next watch goes on where this one ended.
-    3. A watch that ends is begun again from the last version, after a pause that
-       grows while watches end within a second. Where the version is too old (410), or
-       the server is in trouble, everything is listed again. One that is busy (429) says
-       when it can be asked again, and for no more than before.
+    1. List the objects; report those that are new or gone since the last list.
+    2. Watch for changes since the version of the list. Bookmarks advance the version
+       while nothing changes, so that the next watch continues where this one ended.
+    3. When a watch ends, start another one at the last version, after a pause that
+       grows while watches end within a second. List everything again if the version is
+       too old (410) or the server has an error. A busy server (429) says when to retry;
+       then the version stays valid.
 
 Every deletion is reported: by the watch, or by the next list.
 """
@@ -28,9 +28,9 @@ log = logging.getLogger(__name__)
 _FIRST_WAIT_S: Final = 0.1
 _LONGEST_WAIT_S: Final = 5.0
 _LASTING_S: Final = 1.0
-# Without an answer, or asked to come again: nothing is wrong with the version.
-_WAITED: Final = frozenset({0, HTTPStatus.TOO_MANY_REQUESTS})
-_MOST_ASKED_S: Final = 30  # by a server that is busy
+# No response, or a busy server: the version stays valid.
+_VERSION_VALID: Final = frozenset({0, HTTPStatus.TOO_MANY_REQUESTS})
+_LONGEST_RETRY_AFTER_S: Final = 30  # of a busy server
 
 
 class Object(Protocol):
@@ -38,17 +38,17 @@ class Object(Protocol):
 
     @property
     def metadata(self) -> Metadata:
-        """Return what all objects have."""
+        """The metadata that all objects have."""
 
 
 T = TypeVar("T", bound=Object)
 
 
 class Informer(Generic[T]):
-    """The objects below a path, by name; `on_change` gets each one that changes.
+    """The objects below a path, by name; calls `on_change` for each change.
 
-    It is called with the object and whether that is gone. Where another object of the
-    same name takes the place of one, both are reported.
+    It is called with the object, and whether it is gone. If an object is replaced by
+    another one of the same name, both are reported.
     """
 
     def __init__(
@@ -56,7 +56,7 @@ class Informer(Generic[T]):
     ) -> None:
         self.there: dict[str, T] = {}
         self.listed = asyncio.Event()
-        self.tried = asyncio.Event()  # to list them: it may have failed
+        self.tried = asyncio.Event()  # the first list was tried, and may have failed
         self.lists = 0
         self._api = api
         self._path = path
@@ -68,7 +68,7 @@ class Informer(Generic[T]):
         """List and watch until cancelled."""
         loop, wait_s = asyncio.get_running_loop(), _FIRST_WAIT_S
         while True:
-            began = math.inf  # which is never long ago
+            began = math.inf  # no watch was started yet
             after_s = 0
             try:
                 if not self._version:
@@ -84,15 +84,18 @@ class Informer(Generic[T]):
                         "can't watch the cluster",
                         extra={"path": self._path, "why": str(error)},
                     )
-                    after_s = min(error.retry_after_s or 0, _MOST_ASKED_S)
-                    # A server that was started anew may not know the version yet, and
-                    # say so for minutes; a list it answers.
-                    if not isinstance(error, ClusterAway) or error.code not in _WAITED:
+                    after_s = min(error.retry_after_s or 0, _LONGEST_RETRY_AFTER_S)
+                    # A restarted server may reject the version for minutes, but
+                    # responds to a list.
+                    if (
+                        not isinstance(error, ClusterAway)
+                        or error.code not in _VERSION_VALID
+                    ):
                         self._version = ""
             except Exception:
-                # It must not end this: nobody would hear of any pod from then on.
+                # Keep running: otherwise no change of any pod would be noticed.
                 log.exception(
-                    "a change of a cluster could not be told of",
+                    "could not process a change in the cluster",
                     extra={"path": self._path},
                 )
                 self._version = ""

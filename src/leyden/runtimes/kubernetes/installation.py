@@ -1,10 +1,10 @@
-"""The namespace that nodes live in: checked before anything is made in it.
+"""Check the cluster and the nodes' namespace before anything is created in it.
 
-1. The cluster's version is one that nodes are kept safe by.
-2. Whoever we are may do what is done, each verb and kind.
-3. The namespace is there, and nobody else has pods, claims or services in it.
-4. Volumes of the storage class stay when their claims go.
-5. A mark in it names this installation, and no other.
+1. The cluster's version supports what keeps nodes safe.
+2. Our account has every permission that is needed, by verb and kind.
+3. The namespace exists, and has no pods, claims or services of others.
+4. Volumes of the storage class are retained when their claims are deleted.
+5. A ConfigMap in the namespace marks it as this installation's.
 """
 
 import secrets
@@ -21,18 +21,18 @@ from leyden.runtimes.kubernetes.kinds import (
     Thing,
 )
 
-# ReadWriteOncePod is kept by the scheduler since then.
+# The first version whose scheduler enforces ReadWriteOncePod.
 OLDEST: Final = (1, 30)  # as the chart
 _MARK: Final = "leyden-installation"
 _ID: Final = "id"
 _KINDS: Final = ("pods", "persistentvolumeclaims", "services")
-# What some clusters put into each namespace.
+# A service that some clusters create in each namespace.
 _NOT_OURS: Final = frozenset({"kubernetes"})
 _SHOWN: Final = 3
 
 
 async def check(api: Api, *, storage_class: str) -> str:
-    """Return the namespace's uid; SetupError for a cluster that nodes cannot be in."""
+    """Return the namespace's uid; raise SetupError for an unsuitable cluster."""
     await _check_version(api)
     if missing := await permissions.missing(api):
         raise SetupError(
@@ -58,7 +58,7 @@ def new_id() -> str:
 
 
 async def mark(api: Api, installation: str) -> None:
-    """Put this installation's id into the namespace; SetupError for another one's."""
+    """Mark the namespace as this installation's; raise if it is another's."""
     manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
@@ -86,7 +86,7 @@ async def _check_version(api: Api) -> None:
 
 
 def is_supported(release: Release) -> bool:
-    """Return whether nodes are safe in a cluster of this version; some say 28+."""
+    """Return whether a cluster's version is supported; a minor may be like 28+."""
     numbers = (release.major, release.minor.rstrip("+"))
     if not all(each.isascii() and each.isdigit() for each in numbers):
         return False

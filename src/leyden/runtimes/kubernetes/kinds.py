@@ -1,4 +1,4 @@
-"""The objects of a cluster, as far as they are read here.
+"""Types of Kubernetes objects, with the fields that are read here.
 
 An API server sends many more fields; msgspec skips them.
 """
@@ -16,7 +16,7 @@ HELD: Final = "leyden/held"  # a finalizer: see pods.py
 
 
 class Metadata(Struct, frozen=True, kw_only=True, rename="camel"):
-    """The part that all objects have."""
+    """The metadata that all objects have."""
 
     name: str = ""
     uid: str = ""
@@ -29,7 +29,7 @@ class Metadata(Struct, frozen=True, kw_only=True, rename="camel"):
 
     @property
     def is_deleted(self) -> bool:
-        """Whether somebody has asked for its end."""
+        """Whether the object is being deleted."""
         return bool(self.deletion_timestamp)
 
 
@@ -82,7 +82,7 @@ class PodSpec(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class PodStatus(Struct, frozen=True, kw_only=True, rename="camel"):
-    """What is known of a pod."""
+    """The status of a pod."""
 
     phase: str = ""
     reason: str = ""
@@ -101,12 +101,12 @@ class Pod(Struct, frozen=True, kw_only=True):
 
     @property
     def uid(self) -> str:
-        """Which pod it is: another one of its name has another."""
+        """The pod's uid; another pod of the same name has another one."""
         return self.metadata.uid
 
 
 class MachineStatus(Struct, frozen=True, kw_only=True):
-    """What is known of a machine."""
+    """The status of a machine."""
 
     conditions: tuple[Condition, ...] = ()
 
@@ -119,7 +119,7 @@ class Machine(Struct, frozen=True, kw_only=True):
 
 
 class ServiceSpec(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Where a service is, whom it leads to, and from where it can be called."""
+    """The address, selector and reachability of a service."""
 
     cluster_ip: str = field(default="", name="clusterIP")
     type: str = "ClusterIP"
@@ -128,14 +128,14 @@ class ServiceSpec(Struct, frozen=True, kw_only=True, rename="camel"):
 
 
 class Service(Struct, frozen=True, kw_only=True):
-    """A service: an address that stays."""
+    """A service: a stable address."""
 
     metadata: Metadata = field(default_factory=Metadata)
     spec: ServiceSpec = field(default_factory=ServiceSpec)
 
 
 class ClaimSpec(Struct, frozen=True, kw_only=True, rename="camel"):
-    """Which volume a claim has."""
+    """The volume of a claim."""
 
     volume_name: str = ""
 
@@ -148,7 +148,7 @@ class Claim(Struct, frozen=True, kw_only=True):
 
 
 class StorageClass(Struct, frozen=True, kw_only=True, rename="camel"):
-    """How volumes of a kind are made, and whether they stay."""
+    """How volumes are provisioned, and whether they are retained."""
 
     reclaim_policy: str = "Delete"
 
@@ -161,46 +161,46 @@ class ConfigMap(Struct, frozen=True, kw_only=True):
 
 
 class Named(Struct, frozen=True, kw_only=True):
-    """The part of an object's metadata that says which it is."""
+    """The name in an object's metadata."""
 
     name: str = ""
 
 
 class Quantities(Struct, frozen=True, kw_only=True):
-    """What a container uses, in the units of Kubernetes (quantities.py)."""
+    """The resource usage of a container, as Kubernetes quantities (quantities.py)."""
 
     cpu: str = ""
     memory: str = ""
 
 
 class ContainerMetrics(Struct, frozen=True, kw_only=True):
-    """What a container of a pod uses."""
+    """The resource usage of a container of a pod."""
 
     name: str = ""
     usage: Quantities = field(default_factory=Quantities)
 
 
 class PodMetrics(Struct, frozen=True, kw_only=True):
-    """What the containers of a pod use."""
+    """The resource usage of a pod's containers."""
 
     metadata: Named = field(default_factory=Named)
     containers: Sequence[ContainerMetrics] = ()
 
 
 class PodMetricsList(Struct, frozen=True, kw_only=True):
-    """What pods use: all PodMetrics at once, for metrics-server knows no pages."""
+    """The resource usage of all pods in one list: metrics-server has no pagination."""
 
     items: Sequence[msgspec.Raw] | None = None
 
 
 class Thing(Struct, frozen=True, kw_only=True):
-    """Any object; of which nothing more is read."""
+    """Any object, of which only the metadata is read."""
 
     metadata: Metadata = field(default_factory=Metadata)
 
 
 class Refusal(Struct, frozen=True, kw_only=True):
-    """What an API server says where it does not do what it was asked."""
+    """The API server's status object for a rejected request."""
 
     code: int = 0
     reason: str = ""
@@ -221,6 +221,6 @@ class ReviewStatus(Struct, frozen=True, kw_only=True):
 
 
 class Review(Struct, frozen=True, kw_only=True):
-    """The answer to whether we may do something."""
+    """The response to an access review: whether we may do something."""
 
     status: ReviewStatus = field(default_factory=ReviewStatus)

@@ -1,6 +1,6 @@
-"""One pod for a node: found, launched, waited for, removed.
+"""Find, create, await and remove the one pod of a node.
 
-Each may be broken off at any moment and begun again, by whichever process.
+Each call may be interrupted at any moment, and repeated by any process.
 """
 
 import asyncio
@@ -16,8 +16,8 @@ from leyden.runtimes.kubernetes.objects import Objects
 from leyden.runtimes.kubernetes.view import View
 from leyden.runtimes.unknown import UnknownNodes
 
-_LOOK_AGAIN_S: Final = 5.0
-_AT_LEAST_S: Final = 0.5
+_READ_AGAIN_S: Final = 5.0
+_LEAST_WAIT_S: Final = 0.5
 _TRIES: Final = 5
 
 
@@ -33,9 +33,10 @@ class Launches:
         self._patience = patience
 
     async def holder(self, node: Node) -> Pod | None:
-        """Return the node's pod whose lnd runs, or is going to.
+        """Return the node's pod if its lnd runs, or will run.
 
-        One that has ended is removed. NodeAway where that cannot be seen.
+        A pod whose lnd has ended is removed. Raise NodeAway if the pod can't be
+        observed.
         """
         pod = await self._objects.pod(node)
         if pod is None:
@@ -57,14 +58,14 @@ class Launches:
             found = made or await self.holder(node)
             if found is not None:
                 return found
-        raise NodeAway(f"node {node.id}: others create and delete its pod")
+        raise NodeAway(f"node {node.id}: other processes create and delete its pod")
 
     async def until_it_runs(self, node: Node, pod: Pod, *, times: int = 1) -> Pod:
-        """Return the pod once its lnd runs, or has ended; CannotStart if it never does.
+        """Return the pod once its lnd runs or has ended; raise CannotStart if too late.
 
-        Each hindrance has its own time, `times` as long, from when it was first seen
-        on. What does not start in time is taken away again, so that it is not started
-        by surprise; the reconciler's next try makes another one.
+        Each hindrance has its own time limit, multiplied by `times`, from when it was
+        first seen. A pod that does not start in time is removed, so that it does not
+        start later unexpectedly; the reconciler's next attempt creates a new one.
         """
         began, hindered_by = 0.0, ""
         while True:
@@ -74,7 +75,7 @@ class Launches:
             elif (known := await self._objects.pod(node)) and known.uid == pod.uid:
                 pod = known
             else:
-                raise NodeAway(f"node {node.id}: its pod was deleted at its start")
+                raise NodeAway(f"node {node.id}: its pod was deleted while it started")
             if pods.is_running(pod) or pods.has_ended(pod):
                 return pod
             if why := self.unseen(node.id, pod):
@@ -90,12 +91,12 @@ class Launches:
                 raise CannotStart(
                     f"node {node.id}: {hindrance.why}", reason=hindrance.reason
                 )
-            await self._view.changed(min(left_s, _LOOK_AGAIN_S))
+            await self._view.changed(min(left_s, _READ_AGAIN_S))
 
     async def remove(self, node: Node, pod: Pod) -> None:
-        """Ask for a pod's end, and return once its lnd has ended and it is gone.
+        """Delete a pod, and return once its lnd has ended and the pod is gone.
 
-        NodeAway where its machine is lost meanwhile.
+        Raise NodeAway if its machine is lost meanwhile.
         """
         await self._objects.delete_pod(node, pod)
         while (left := await self._objects.pod(node)) and left.uid == pod.uid:
@@ -106,13 +107,13 @@ class Launches:
             await self._next_change(left)
 
     async def _next_change(self, pod: Pod) -> None:
-        """Wait for another version of a pod, or for some time.
+        """Wait for another version of a pod, or for some seconds.
 
-        What was heard may lag behind what was asked: so something has to change at
-        all, or half a second to pass, lest the cluster be asked without a pause.
+        The informer may lag behind what was just read. So first wait for any change, or
+        half a second, so that the cluster is not polled in a tight loop.
         """
-        until = asyncio.get_running_loop().time() + _LOOK_AGAIN_S
-        await self._view.changed(_AT_LEAST_S)
+        until = asyncio.get_running_loop().time() + _READ_AGAIN_S
+        await self._view.changed(_LEAST_WAIT_S)
         while (left_s := until - asyncio.get_running_loop().time()) > 0:
             seen = self._view.pods.get(pod.metadata.name)
             if seen is None or pods.version(seen) != pods.version(pod):
@@ -120,7 +121,7 @@ class Launches:
             await self._view.changed(left_s)
 
     def unseen(self, node_id: str, pod: Pod) -> str:
-        """Return why it cannot be seen whether a node's lnd runs; "" where it can."""
+        """Return why it is unknown whether a node's lnd runs; "" if it is known."""
         why = self._view.unseen(pod)
         if why:
             self._unknown.add(node_id, why)

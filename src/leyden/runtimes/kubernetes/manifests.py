@@ -1,6 +1,6 @@
-"""The objects of one node, as they are created: pod, claim, secret and service.
+"""The manifests of one node's objects: pod, claim, secret and service.
 
-All have one name and one label, by which one selector shows a node:
+All have the same name and label, so that one selector shows a node's objects:
 `kubectl get pods,pvc,secrets,services -l leyden/node=ID`.
 """
 
@@ -24,8 +24,8 @@ CONFIG_FOLDER: Final = Path(
     "/etc/lnd"
 )  # lnd's configuration and certificate, read-only
 HOME: Final = "/home/lnd"
-# lnd looks for its files here when nobody names another folder. With another one it
-# takes no notice of where its certificate is, and makes itself one (seen).
+# lnd's default folder. With another one, lnd ignores the configured path of its
+# certificate and creates its own (observed).
 _LND_HOME: Final = f"{HOME}/.lnd"
 _MOUNTS: Final = [
     {"name": "home", "mountPath": _LND_HOME},
@@ -40,7 +40,7 @@ _LOST: Final = ("node.kubernetes.io/unreachable", "node.kubernetes.io/not-ready"
 
 
 def name(node: Node) -> str:
-    """Return the name of a node's objects: there is one pod of a name at a time."""
+    """Return the name of a node's objects; only one pod of a name can exist."""
     return f"node-{node.id.lower()}"
 
 
@@ -54,22 +54,22 @@ def labels(node_id: str) -> Mapping[str, str]:
 
 
 def service(node: Node, *, ports: Mapping[str, int]) -> Manifest:
-    """Return a node's service: an address that stays, and serves before readiness."""
+    """Return a node's service: a stable address, usable before the pod is ready."""
     spec: Manifest = {
         "type": "ClusterIP",
         "selector": {NODE_LABEL: node.id},
         "publishNotReadyAddresses": True,
         "ports": [{"name": name, "port": port} for name, port in ports.items()],
     }
-    if node.host:  # it was deleted by hand: the address is asked for again
+    if node.host:  # it was deleted by hand: request the same address again
         spec["clusterIP"] = node.host
     return {**_object("Service", node), "spec": spec}
 
 
 def claim(node: Node, *, storage_class: str, size_gib: int) -> Manifest:
-    """Return a node's claim on its volume, which belongs to nothing else.
+    """Return a node's volume claim.
 
-    Without an owner reference, so that it stays whatever else is deleted.
+    It has no owner reference, so that deleting other objects never deletes it.
     """
     return {
         **_object("PersistentVolumeClaim", node),
@@ -82,7 +82,7 @@ def claim(node: Node, *, storage_class: str, size_gib: int) -> Manifest:
 
 
 def secret(node: Node, files: Mapping[str, bytes], tls: Tls) -> Manifest:
-    """Return a node's secret: what its lnd reads at its start."""
+    """Return a node's secret: the files that its lnd reads at its start."""
     content = {
         **files,
         home.CERTIFICATE: tls.chain_pem,
@@ -110,10 +110,10 @@ def pod(
     companion: Companion | None = None,
     chain: Chain = Chain.MAINNET,
 ) -> Manifest:
-    """Return a node's pod: never started again but by us, and nobody special.
+    """Return a node's pod, which only the platform restarts; it has no privileges.
 
-    A machine that is lost is tolerated without an end: only who can see the lnd says
-    that it has ended.
+    It tolerates a lost machine forever: only the machine's kubelet knows whether the
+    lnd has ended.
     """
     made = _object("Pod", node)
     made["metadata"]["finalizers"] = [HELD]
@@ -148,7 +148,7 @@ def pod(
 
 
 def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
-    """Return the pod that serves a node's volume, in the place of the node's own."""
+    """Return the copier pod, which serves a node's volume under the node's name."""
     made = _object("Pod", node)
     made["metadata"]["labels"] = {**labels(node.id), COPIER_LABEL: "true"}
     made["spec"] = {
@@ -178,7 +178,7 @@ def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
 
 
 def _spec(node: Node) -> Manifest:
-    """Return what both kinds of pods have: its volume, and no right to anything."""
+    """Return the spec that both kinds of pods share: the volume, and no privileges."""
     return {
         "restartPolicy": "Never",
         "automountServiceAccountToken": False,
@@ -225,7 +225,7 @@ def _lnd(image: str, share: Share, rest_port: int, grpc_port: int) -> Manifest:
 
 
 def pod_security() -> Manifest:
-    """Return what holds every process of a pod of ours."""
+    """Return the security context of every pod of ours."""
     return {
         "runAsNonRoot": True,
         "runAsUser": _USER,

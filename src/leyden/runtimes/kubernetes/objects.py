@@ -1,7 +1,7 @@
-"""The objects of nodes in the cluster: found, created, and let go.
+"""Find, create and delete the objects of nodes in the cluster.
 
-What a cluster refuses becomes a sentence: for the operator with the cluster's own
-words, for the node's owner without.
+If the cluster rejects one, the operator gets an error with the cluster's message, and
+the node's owner a reason without it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -42,7 +42,7 @@ class Objects:
         self._template = template
 
     async def pod(self, node: Node) -> Pod | None:
-        """Return the node's pod as the cluster has it now."""
+        """Read the node's pod; raise NodeAway if it is a copier."""
         found = await self._api.find(self._api.path("pods", manifests.name(node)), Pod)
         if found is not None:
             _refuse_others(node, "pod", found.metadata.labels.get(NODE_LABEL))
@@ -51,26 +51,26 @@ class Objects:
         return found
 
     async def copier(self, node: Node) -> Pod | None:
-        """Return the pod in the place of the node's that copies its volume."""
+        """Return the pod that copies the node's volume, if there is one."""
         found = await self._api.find(self._api.path("pods", manifests.name(node)), Pod)
         return found if found is not None and _copies(found) else None
 
     async def delete_copier(self, pod: Pod) -> None:
-        """Ask for the end of a pod that copies."""
+        """Delete a copier pod, without waiting for its end."""
         path = self._api.path("pods", pod.metadata.name)
         await self._api.delete(path, uid=pod.uid, grace_s=1)
 
     async def has_claim(self, node: Node) -> bool:
-        """Return whether the node has a claim, be it on its way out."""
+        """Return whether the node has a claim, even one that is being deleted."""
         return await self._claim(node) is not None
 
     async def volume(self, node: Node) -> str:
-        """Return the volume that the node's claim has; "" until it has one."""
+        """Return the name of the volume bound to the node's claim; "" if none yet."""
         claim = await self._claim(node)
         return "" if claim is None else claim.spec.volume_name
 
     async def service(self, node: Node) -> str:
-        """Return the address of the node's service, made if it is not there."""
+        """Return the address of the node's service; create it if missing."""
         path = self._api.path("services", manifests.name(node))
         found = await self._api.find(path, Service)
         manifest = self._template.service(node)
@@ -81,7 +81,7 @@ class Objects:
                 except ClusterRefused as error:
                     if error.code != HTTPStatus.UNPROCESSABLE_ENTITY or not node.host:
                         raise
-                    # Its address is another's by now, or of another network.
+                    # Its address is in use by now, or outside the service network.
                     manifest["spec"].pop("clusterIP")
                     found = await self._created_service(manifest)
         found = found or await self._api.find(path, Service)
@@ -99,17 +99,17 @@ class Objects:
         *,
         more: Mapping[str, bytes] = MappingProxyType({}),
     ) -> None:
-        """Create the node's claim, and bring its secret up to date, with `more` in it.
+        """Create the node's claim, and update its secret, with the files in `more`.
 
-        CannotStart where the node has a wallet and its claim is not there: whoever
-        starts it without makes it another one.
+        Raise CannotStart if the node has a wallet but no claim: with a new, empty
+        volume, lnd would create a new wallet.
         """
         secret = self._template.secret(node, launch_spec, more)
         claim = await self._claim(node)
         if claim is None and node.has_wallet:
             raise CannotStart(
-                f"node {node.id} has a wallet, and its volume claim "
-                f"{manifests.name(node)} is not there; bring it back, bound to the "
+                f"node {node.id} has a wallet, but its volume claim "
+                f"{manifests.name(node)} does not exist; create it again, bound to the "
                 "volume that it had",
                 reason="The node's volume is not in the cluster. The operator must "
                 "restore it.",
@@ -117,7 +117,7 @@ class Objects:
         if claim is not None and claim.metadata.is_deleted:
             raise CannotStart(
                 f"node {node.id}: its volume claim {manifests.name(node)} is being "
-                "deleted; its volume is retained, make another one that is bound to "
+                "deleted; its volume is retained: create a new claim that is bound to "
                 "it",
                 reason=(
                     "The node's volume is being deleted. The operator must restore it."
@@ -137,18 +137,18 @@ class Objects:
                 await self._api.create(self._api.path("secrets"), secret, Thing)
 
     async def create_pod(self, node: Node, manifest: Manifest) -> Pod | None:
-        """Create the node's pod; None where there is one."""
+        """Create the node's pod; return None if there is one already."""
         with refusals_of(node):
             return await self._api.create(self._api.path("pods"), manifest, Pod)
 
     async def delete_pod(self, node: Node, pod: Pod) -> None:
-        """Ask for the end of this pod, with the time that it was given."""
+        """Delete this pod with its own grace period, without waiting for its end."""
         if not pod.metadata.is_deleted:
             path = self._api.path("pods", manifests.name(node))
             await self._api.delete(path, uid=pod.uid)
 
     async def release(self, pod: Pod) -> None:
-        """Let the object of a pod go whose lnd has ended."""
+        """Remove our finalizer from a pod whose lnd has ended."""
         if pods.is_held(pod):
             name = pod.metadata.name
             change = {
@@ -160,10 +160,10 @@ class Objects:
             await self._api.patch(self._api.path("pods", name), change, how=STRATEGIC)
 
     async def was_stopped_by_owner(self, pod: Pod) -> bool:
-        """Return whether an lnd that has ended did so because its owner said so.
+        """Return whether an lnd that has ended was stopped by its owner.
 
-        It ends with code 0 then, and its last words say so. Where they are gone, with
-        a pod whose end somebody asked for, it was that.
+        If so, its exit code is 0, and the end of its log says so. If the log is gone
+        and the pod was being deleted, the deletion counts as the cause.
         """
         if pods.exit_code(pod) != 0:
             return False
@@ -178,10 +178,11 @@ class Objects:
         return "" if claim is None else claim.metadata.uid
 
     async def remove(self, node: Node, *, claim_uid: str | None = None) -> None:
-        """Delete all that there is of a node, whose lnd has ended, and its volume.
+        """Delete all objects of a node whose lnd has ended, and its volume.
 
-        The volume first: retained until now, it goes with its claim from here on. With
-        a `claim_uid`, delete nothing of a node that has another claim by now.
+        The volume's reclaim policy changes from Retain to Delete first, so that the
+        cluster deletes it with its claim. With a `claim_uid`, delete nothing of a node
+        that has another claim by now.
         """
         name = manifests.name(node)
         claim = await self._claim(node)
@@ -206,7 +207,7 @@ class Objects:
 
 
 async def pods_log(api: Api, name: str, lines: int) -> bytes | None:
-    """Return the last lines that a pod's lnd has said; None where they are gone."""
+    """Return the last lines of the log of a pod's lnd; None if the log is gone."""
     query = {"container": pods.LND, "tailLines": str(lines)}
     return await api.tail(api.path("pods", name, of="log"), query)
 
@@ -219,7 +220,7 @@ _FULL: Final = "The cluster's quota for nodes is used up. The operator must rais
 
 @contextmanager
 def refusals_of(node: Node) -> Iterator[None]:
-    """Turn what a cluster refuses into why a node cannot be started."""
+    """Convert ClusterRefused in the block to CannotStart."""
     try:
         yield
     except ClusterRefused as error:
@@ -230,13 +231,14 @@ def refusals_of(node: Node) -> Iterator[None]:
 
 
 def _refuse_another_volume(node: Node, claim: Claim, known: Start) -> None:
-    """Raise CannotStart for a volume that may be an old copy of the node's own."""
+    """Raise CannotStart for a volume that may be an old copy of the node's data."""
     volume = claim.spec.volume_name
     if known.copy not in {"", volume}:
         raise CannotStart(
-            f"node {node.id}: its claim has the volume {volume}, and the node was last "
-            f"started with {known.copy}. An lnd that goes back in time loses its "
-            f"money: only if what is on it is newest, `leyden home accept {node.id}`",
+            f"node {node.id}: its claim has the volume {volume}, but the node was last "
+            f"started with {known.copy}. An lnd that starts with old data loses money: "
+            "only if you are sure that the volume's data is the newest, run "
+            f"`leyden home accept {node.id}`",
             reason=(
                 "The node has a different volume. The operator must confirm that it is "
                 "the newest."
@@ -249,11 +251,12 @@ def _copies(pod: Pod) -> bool:
 
 
 def _refuse_others(node: Node, kind: str, label: str | None) -> None:
-    """Raise for an object of somebody else that has the name of the node's."""
+    """Raise CannotStart for an object with the node's name but without its label."""
     if label != node.id:
         name = manifests.name(node)
         raise CannotStart(
-            f"node {node.id}: the {kind} {name} is somebody else's or was edited, for "
-            f"it has no label {NODE_LABEL}={node.id}; put that back, or delete it",
+            f"node {node.id}: the {kind} {name} has no label {NODE_LABEL}={node.id}, "
+            "so it was not created by us, or was edited; add the label, or delete the "
+            f"{kind}",
             reason=_NOT_CREATED,
         )

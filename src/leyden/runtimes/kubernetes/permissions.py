@@ -1,8 +1,8 @@
-"""What the platform must be allowed to do in a cluster, and what of that it is not.
+"""The permissions that the platform needs in a cluster, and a check for missing ones.
 
-The same table makes the manifest of roles (deploy/kubernetes/rbac.yaml), so that what
-is asked for is what is checked at the start. What is optional is in the manifest, and
-no start fails without it.
+The manifest of roles (deploy/kubernetes/rbac.yaml) is generated from the same table, so
+it grants what a start checks. Optional permissions are in the manifest, but a start
+does not need them.
 """
 
 import asyncio
@@ -17,20 +17,20 @@ _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
 _AUTHORIZATION: Final = "rbac.authorization.k8s.io"
 _NAME: Final = "leyden-nodes"
 _ACCOUNT: Final = "leyden"
-# Whoever may create pods may create one that is root on its machine: not there. Those
-# of nodes are of the strictest kind.
+# Permission to create pods would allow one that is root on its machine, so the nodes'
+# namespace enforces the strictest pod security standard.
 RESTRICTED: Final = {"pod-security.kubernetes.io/enforce": "restricted"}
 
 
 class Permission(Struct, frozen=True, kw_only=True):
-    """What is done with objects of a kind."""
+    """The verbs that are needed for a kind of objects."""
 
-    kind: str  # in the plural; a part of one after a slash
+    kind: str  # in the plural; a subresource after a slash
     verbs: Sequence[str]
     group: str = ""
 
 
-# In the namespace of nodes alone. Secrets are written and never read.
+# In the nodes' namespace only. Secrets are written and never read.
 OF_THE_NAMESPACE: Final = (
     Permission(
         kind="pods", verbs=("get", "list", "watch", "create", "patch", "delete")
@@ -44,10 +44,11 @@ OF_THE_NAMESPACE: Final = (
     Permission(kind="configmaps", verbs=("get", "create", "update")),
     Permission(kind="namespaces", verbs=("get",)),
 )
-# Optional: without it memory and processor of nodes are not known (the doctor says so).
+# Optional: without it, nodes' memory and CPU usage is unknown (`leyden doctor` says
+# so).
 OF_METRICS: Final = (Permission(kind="pods", verbs=("list",), group="metrics.k8s.io"),)
-# Of the whole cluster: which machines are lost; volumes, to let those go whose nodes'
-# time to be brought back is over; whose tokens companions show.
+# In the whole cluster: machines, to notice lost ones; volumes, to delete those of nodes
+# that can no longer be restored; token reviews, to identify companions.
 OF_THE_CLUSTER: Final = (
     Permission(kind="nodes", verbs=("get", "list", "watch")),
     Permission(kind="persistentvolumes", verbs=("get", "patch")),
@@ -57,7 +58,7 @@ OF_THE_CLUSTER: Final = (
 
 
 async def missing(api: Api) -> list[str]:
-    """List what is not allowed: `create pods in lnds`, each verb and kind by name."""
+    """List missing permissions by verb and kind, such as `create pods in lnds`."""
     wanted = [
         (verb, each, namespace)
         for some, namespace in (
@@ -75,9 +76,9 @@ async def missing(api: Api) -> list[str]:
     ]
 
 
-async def _is_allowed(api: Api, verb: str, asked: Permission, namespace: str) -> bool:
-    kind, _, part = asked.kind.partition("/")
-    attributes = {"verb": verb, "group": asked.group, "resource": kind}
+async def _is_allowed(api: Api, verb: str, needed: Permission, namespace: str) -> bool:
+    kind, _, part = needed.kind.partition("/")
+    attributes = {"verb": verb, "group": needed.group, "resource": kind}
     if part:
         attributes["subresource"] = part
     if namespace:

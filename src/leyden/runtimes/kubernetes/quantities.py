@@ -1,4 +1,4 @@
-"""Quantities as Kubernetes writes them: 250m of a processor, 94208Ki of memory."""
+"""Parse Kubernetes quantities, such as 250m of CPU or 94208Ki of memory."""
 
 import re
 from typing import Final
@@ -15,7 +15,7 @@ _SUFFIXES: Final = {
 
 
 def parse(text: str) -> float | None:
-    """Return how much a quantity is; None for what is not one, or is less than 0."""
+    """Return the value of a quantity; None if it is invalid or negative."""
     if (found := _QUANTITY.fullmatch(text)) is None:
         return None
     if exponent := found["exponent"]:

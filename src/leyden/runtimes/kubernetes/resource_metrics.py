@@ -1,8 +1,8 @@
-"""What pods use of memory and processor, from the cluster's resource metrics API.
+"""Memory and CPU usage of pods, from the cluster's resource metrics API.
 
-metrics-server serves it, or something in its place; a cluster may have neither, and
-then nothing is known. It is asked for all pods at once, since ten thousand nodes are
-looked at every half minute, and failures are kept as long as answers are.
+The API is served by metrics-server or a replacement. In a cluster with neither, usage
+is unknown. One request fetches the usage of all pods, because ten thousand nodes are
+sampled every half minute. Failures are cached as long as responses.
 """
 
 import asyncio
@@ -19,9 +19,9 @@ from leyden.runtimes.kubernetes.kinds import PodMetrics, PodMetricsList, Quantit
 from leyden.values import Struct
 
 _GROUP: Final = "/apis/metrics.k8s.io/v1beta1"
-# An API server waits for metrics-server; whoever looks at a page waits for us.
+# An API server waits for metrics-server, and a person's page waits for us.
 _WITHIN_S: Final = 10.0
-_AT_A_TIME: Final = 250  # 4 µs each, and nobody else waits for longer
+_AT_A_TIME: Final = 250  # 4 µs each; then let the event loop run
 _NONE: Final = "the cluster has no resource metrics: install metrics-server"
 _FORBIDDEN: Final = (
     "we may not list pods.metrics.k8s.io in %s: apply deploy/kubernetes/rbac.yaml, or "
@@ -32,7 +32,7 @@ log = logging.getLogger(__name__)
 
 
 class PodUsage(Struct, frozen=True, kw_only=True):
-    """What a pod's lnd used of its machine on average, over some seconds."""
+    """The average usage of a pod's lnd over some seconds."""
 
     memory: int | None = None
     cpu_cores: float | None = None
@@ -42,36 +42,36 @@ UNKNOWN: Final = PodUsage()
 
 
 class ResourceMetrics:
-    """What the pods of our namespace use, as it was last answered."""
+    """The usage of the pods in our namespace, from the last response."""
 
     def __init__(
         self, api: Api, *, clock: Callable[[], float] = time.monotonic
     ) -> None:
         self._api = api
         self._clock = clock
-        self._asking = asyncio.Lock()
-        self._answered: Mapping[str, Quantities] = {}
+        self._reading = asyncio.Lock()
+        self._usage: Mapping[str, Quantities] = {}
         self._at: float | None = None
         self._why = ""
 
     async def read(self, *, newer_than_s: float) -> None:
-        """Ask again unless the last answer is newer than this."""
+        """Fetch the usage again, unless the last response is newer than this."""
         if self._is_newer(newer_than_s):
             return
-        async with self._asking:
+        async with self._reading:
             if not self._is_newer(newer_than_s):
-                self._answered, why = await ask(self._api)
+                self._usage, why = await fetch(self._api)
                 self._at = self._clock()
                 if why and why != self._why:
                     log.warning(
-                        "memory and processor of nodes are not known",
+                        "memory and CPU usage of nodes is unknown",
                         extra={"why": why},
                     )
                 self._why = why
 
     def of(self, pod: str) -> PodUsage:
-        """Return what a pod's lnd uses, as far as it was answered."""
-        if (found := self._answered.get(pod)) is None:
+        """Return the usage of a pod's lnd, as far as it is known."""
+        if (found := self._usage.get(pod)) is None:
             return UNKNOWN
         memory = quantities.parse(found.memory)
         return PodUsage(
@@ -83,8 +83,8 @@ class ResourceMetrics:
         return self._at is not None and self._clock() - self._at < than_s
 
 
-async def ask(api: Api) -> tuple[Mapping[str, Quantities], str]:
-    """Return what each pod's lnd uses, and why nothing is known; "" if it is."""
+async def fetch(api: Api) -> tuple[Mapping[str, Quantities], str]:
+    """Fetch the usage of each pod's lnd; the second value says why it is unknown."""
     try:
         async with asyncio.timeout(_WITHIN_S):
             path = f"{_GROUP}/namespaces/{api.namespace}/pods"
@@ -94,13 +94,13 @@ async def ask(api: Api) -> tuple[Mapping[str, Quantities], str]:
         forbidden = error.code == HTTPStatus.FORBIDDEN
         return {}, _FORBIDDEN % api.namespace if forbidden else str(error)
     except ClusterAway as error:
-        return {}, f"resource metrics are not answered: {error}"
+        return {}, f"the resource metrics API does not respond: {error}"
     except TimeoutError:
-        return {}, f"resource metrics are not answered within {_WITHIN_S:.0f} s"
+        return {}, f"the resource metrics API took longer than {_WITHIN_S:.0f} s"
 
 
 async def _used(listed: PodMetricsList) -> Mapping[str, Quantities]:
-    """Return what each pod's lnd uses, by the pod's name."""
+    """Return the usage of each pod's lnd, by the pod's name."""
     found = {}
     for number, item in enumerate(listed.items or (), start=1):
         if number % _AT_A_TIME == 0:

@@ -1,11 +1,12 @@
-"""Nodes as pods of a Kubernetes cluster: one lnd each, apart from us.
+"""Run nodes as pods of a Kubernetes cluster, one lnd each.
 
-The name of a pod follows from its node, so the cluster itself prevents a second one;
-its uid is the node's process. Its lnd reports its state through its state stream, at
-the address of its service; watches report its end, and its machine; nothing polls.
+A pod's name follows from its node, so the cluster itself prevents a second pod. The
+pod's uid is the node's process. lnd reports its state through its state stream, at the
+address of the node's service. Watches report the end of an lnd, and lost machines;
+nothing polls.
 
-No pod is ever ended by force. A pod that is terminating is alive, and one that cannot
-be observed is unknown (pods.py).
+No pod is ever killed by force. A pod that is terminating still counts as running, and
+one that can't be observed as unknown (pods.py).
 """
 
 import asyncio
@@ -85,7 +86,7 @@ class KubernetesRuntime:
             self._objects, self._view, self._unknown, patience=patience
         )
         self._watched: dict[str, _Watched] = {}
-        self._unobserved: dict[str, Node] = {}  # the cluster did not answer
+        self._unobserved: dict[str, Node] = {}  # the cluster did not respond
         self._awaited: set[str] = set()  # ids of nodes that `start` waits for
         self._observing: asyncio.Task[None] | None = None
         self._releasing: set[asyncio.Task[None]] = set()
@@ -101,7 +102,7 @@ class KubernetesRuntime:
         2. Create the service, and yield its address before anything uses it.
         3. Create claim and secret. A node that has a wallet is started only with its
            own volume, or with another one if an operator has allowed that.
-        4. Create the pod; if another process was quicker, take its pod.
+        4. Create the pod; if another process was faster, adopt its pod.
         5. Yield its uid before waiting, which may take minutes: a process that stops
            the node meanwhile knows what to stop.
         6. Wait until the kubelet reports that lnd runs, and watch it.
@@ -136,7 +137,7 @@ class KubernetesRuntime:
         """Stop lnd: terminate, and wait for its end, however long that takes.
 
         Another pod under the node's name runs its lnd as well, and is stopped too. If
-        the cluster does not answer, the node is observed once it does.
+        the cluster does not respond, the node is observed once it does.
         """
         try:
             await self._stop(node)
@@ -162,15 +163,15 @@ class KubernetesRuntime:
         await self._view.ready()
         if await self._launches.holder(node) is not None:
             raise Conflict(f"node {node.id}: its lnd runs")
-        self.forget(node.id)
+        self.unwatch(node.id)
         await self._objects.remove(node)
 
     async def observe(self, node: Node) -> Observation:
         """Return the observation of the pod in `node.process`, and watch the pod.
 
-        The pod is unknown while its machine or the cluster does not answer, and if the
-        node has no claim. To know that a pod is gone, ask the cluster itself: the
-        informer may lag behind.
+        The pod is unknown while its machine or the cluster does not respond, and if the
+        node has no claim. Whether a pod is gone is read from the API server, because
+        the informer may lag behind.
         """
         unknown = Observation(process=node.process, known=False)
         try:
@@ -181,7 +182,7 @@ class KubernetesRuntime:
             if pod is None or pod.uid != node.process:
                 if await self._objects.has_claim(node):
                     return self._report_gone(node)
-                self._unknown.add(node.id, "its pod and its volume are not there")
+                self._unknown.add(node.id, "its pod and its volume do not exist")
                 return unknown
             if pods.has_ended(pod):
                 return await self._ended(node.id, pod)
@@ -198,7 +199,7 @@ class KubernetesRuntime:
         """Report each state and each end from now on."""
         self._on_observation = on_observation
 
-    def forget(self, node_id: str) -> None:
+    def unwatch(self, node_id: str) -> None:
         """Stop listening to a node, which keeps running."""
         self._unknown.discard(node_id)
         self._unobserved.pop(node_id, None)
@@ -216,7 +217,7 @@ class KubernetesRuntime:
     def close(self) -> None:
         """Stop listening; the nodes keep running."""
         for node_id in list(self._watched):
-            self.forget(node_id)
+            self.unwatch(node_id)
         self._unobserved.clear()
         if self._observing is not None:
             self._observing.cancel()
@@ -225,7 +226,7 @@ class KubernetesRuntime:
         self._view.close()
 
     def _observe_later(self, node: Node) -> None:
-        """Observe a node once the cluster answers, and report that."""
+        """Observe a node once the cluster responds, and report that."""
         self._unobserved[node.id] = node
         if self._observing is None or self._observing.done():
             self._observing = asyncio.create_task(
@@ -239,7 +240,7 @@ class KubernetesRuntime:
                 self._unobserved.pop(node.id, None)
                 seen = await self.observe(node)
                 if node.id in self._unobserved:
-                    break  # it does not answer yet
+                    break  # it does not respond yet
                 if seen.known:
                     self._on_observation(node.id, seen)
 

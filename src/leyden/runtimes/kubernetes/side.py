@@ -1,9 +1,9 @@
-"""Moving a node's volume from a cluster, or to it.
+"""Copy a node's volume from a cluster, or to it.
 
-A pod that copies has the name of the node's own: while it is there, the API server
-keeps everybody from making one with an lnd. It serves the volume over TLS with the
-node's certificate, at the node's address, to whoever has a token that is made for it
-alone. The companion's image has the program.
+A copier pod has the name of the node's own pod: while it exists, the API server rejects
+a pod with an lnd. It serves the volume over TLS with the node's certificate, at the
+node's address, to a caller with a token that is created for this copy. The program is
+in the companion's image.
 """
 
 import asyncio
@@ -30,7 +30,7 @@ from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.runtimes.kubernetes.template import Template
 from leyden.values import Struct, hiding, replace
 
-_LOOK_EVERY_S: Final = 0.2
+_CHECK_EVERY_S: Final = 0.2
 _RUNS_WITHIN_S: Final = 60.0
 _SILENT: Final = aiohttp.ClientTimeout(total=None, sock_connect=10, sock_read=300)
 _CHUNK: Final = 1 << 18
@@ -38,7 +38,7 @@ _GONE_WITHIN_S: Final = 60.0
 
 
 class _Copier(Struct, frozen=True):
-    """A pod that copies, as it is reached."""
+    """The address and credentials of a copier pod."""
 
     url: str
     name: str
@@ -66,19 +66,19 @@ class KubernetesSide:
         self._copiers: dict[str, _Copier] = {}
 
     async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
-        """End the node's lnd, and put a pod that copies into its pod's place."""
+        """Stop the node's lnd, and start a copier pod in its place."""
         if await self._has_lnd(node):
             await self._runtime.stop(node)
-        await self._copy_from_now_on(node, launch_spec)
+        await self._start_copier(node, launch_spec)
 
     async def content(self, node: Node) -> Content:
-        """Return the digest of the volume, as the pod in it reads it now."""
+        """Return the digest and size of the volume's content now."""
         return await self._digest(self._copiers[node.id])
 
     async def read(self, node: Node) -> AsyncGenerator[bytes, None]:
-        """Yield what is in the volume."""
-        async with _called(self._copiers[node.id], "GET", "/archive") as answer:
-            async for part in answer.content.iter_chunked(_CHUNK):
+        """Yield the content of the volume, as an archive."""
+        async with _called(self._copiers[node.id], "GET", "/archive") as response:
+            async for part in response.content.iter_chunked(_CHUNK):
                 yield part
 
     async def write(
@@ -88,22 +88,22 @@ class KubernetesSide:
         copy: str,
         archive: AsyncIterator[bytes],
     ) -> Content:
-        """Write a copy into the node's volume, in place of whatever is there."""
+        """Replace the content of the node's volume with an archive."""
         del copy
-        await self._copy_from_now_on(node, launch_spec)
+        await self._start_copier(node, launch_spec)
         copier = self._copiers[node.id]
         async with _called(copier, "PUT", "/archive", archive):
             pass
         return await self._digest(copier)
 
     async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
-        """Take the pod that copies away: the next one is to be lnd's."""
+        """Delete the copier pod: the next pod is lnd's."""
         del copy
         await self._end_copier(node)
         return Start(number=next_number(last_start, last_start), copy="")
 
     async def unseal(self, node: Node) -> None:
-        """Take the pod that copies away."""
+        """Delete the copier pod."""
         await self._end_copier(node)
 
     @asynccontextmanager
@@ -130,8 +130,8 @@ class KubernetesSide:
         copies = await self._objects.copier(node) is not None
         return not copies and await self._objects.pod(node) is not None
 
-    async def _copy_from_now_on(self, node: Node, launch_spec: LaunchSpec) -> None:
-        """Start the pod that copies, in place of one of an earlier try."""
+    async def _start_copier(self, node: Node, launch_spec: LaunchSpec) -> None:
+        """Start a copier pod; replace one of an earlier attempt."""
         await self._end_copier(node)
         token = secrets.token_urlsafe(32)
         host = await self._objects.service(replace(node, host=""))
@@ -141,7 +141,7 @@ class KubernetesSide:
             more={manifests.TOKEN: token.encode()},
         )
         if await self._objects.create_pod(node, self._template.copier(node)) is None:
-            raise NodeAway(f"node {node.id}: somebody else made a pod of its name")
+            raise NodeAway(f"node {node.id}: another process created its pod")
         await self._until_it_runs(node)
         self._copiers[node.id] = _Copier(
             url=f"https://{host}:{self._template.rest_port}",
@@ -149,7 +149,7 @@ class KubernetesSide:
             tls=trusting_chain(self._trusts, launch_spec.tls.chain_pem),
             token=token,
         )
-        await self._until_it_answers(self._copiers[node.id])
+        await self._until_reachable(self._copiers[node.id])
 
     async def _until_it_runs(self, node: Node) -> None:
         loop = asyncio.get_running_loop()
@@ -157,21 +157,20 @@ class KubernetesSide:
         while True:
             pod = await self._objects.copier(node)
             if pod is None or pods.has_ended(pod):
-                raise ClusterAway(f"node {node.id}: the pod that copies has ended")
+                raise ClusterAway(f"node {node.id}: the copier pod has ended")
             if pods.is_running(pod):
                 return
             if loop.time() > deadline:
                 hindrance = pods.hindrance(pod)
                 await self._end_copier(node)
                 raise CannotStart(
-                    f"node {node.id}: the pod that copies does not start: "
-                    f"{hindrance.why}",
+                    f"node {node.id}: the copier pod does not start: {hindrance.why}",
                     reason=hindrance.reason,
                 )
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(_CHECK_EVERY_S)
 
-    async def _until_it_answers(self, copier: _Copier) -> None:
-        """Wait until its address leads to it: services hear of pods a moment later."""
+    async def _until_reachable(self, copier: _Copier) -> None:
+        """Wait until the service forwards to the pod, a moment after the pod runs."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + _RUNS_WITHIN_S
         while True:
@@ -181,7 +180,7 @@ class KubernetesSide:
             except ClusterAway:
                 if loop.time() > deadline:
                     raise
-                await asyncio.sleep(_LOOK_EVERY_S)
+                await asyncio.sleep(_CHECK_EVERY_S)
 
     async def _end_copier(self, node: Node, *, uid: str = "") -> None:
         """End the pod that copies; with a uid, only if it is that one."""
@@ -191,13 +190,13 @@ class KubernetesSide:
                 return
             await self._objects.delete_copier(pod)
             if asyncio.get_running_loop().time() > deadline:
-                raise ClusterAway(f"node {node.id}: the pod that copies does not end")
-            await asyncio.sleep(_LOOK_EVERY_S)
+                raise ClusterAway(f"node {node.id}: the copier pod does not end")
+            await asyncio.sleep(_CHECK_EVERY_S)
         self._copiers.pop(node.id, None)
 
     async def _digest(self, copier: _Copier) -> Content:
-        async with _called(copier, "GET", "/content") as answer:
-            digest = json.loads(await answer.read())
+        async with _called(copier, "GET", "/content") as response:
+            digest = json.loads(await response.read())
         return Content(digest=str(digest["digest"]), size=int(digest["size"]))
 
 
@@ -208,7 +207,7 @@ async def _called(
     path: str,
     archive: AsyncIterator[bytes] | None = None,
 ) -> AsyncIterator[aiohttp.ClientResponse]:
-    """Call a pod that copies; ClusterAway where it breaks off."""
+    """Call a copier pod; raise ClusterAway if the connection fails."""
     try:
         async with (
             aiohttp.ClientSession(connector=Connector(), timeout=_SILENT) as session,
@@ -219,13 +218,11 @@ async def _called(
                 ssl=copier.tls,
                 server_hostname=copier.name,
                 headers={"Authorization": f"Bearer {copier.token}"},
-            ) as answer,
+            ) as response,
         ):
-            if answer.status != HTTPStatus.OK:
-                words = (await answer.text(errors="replace"))[:300].strip()
-                raise ClusterRefused(
-                    f"the pod that copies: {words}", code=answer.status
-                )
-            yield answer
+            if response.status != HTTPStatus.OK:
+                message = (await response.text(errors="replace"))[:300].strip()
+                raise ClusterRefused(f"the copier pod: {message}", code=response.status)
+            yield response
     except (aiohttp.ClientError, TimeoutError) as error:
-        raise ClusterAway(f"the pod that copies {copier.name}: {error}") from None
+        raise ClusterAway(f"the copier pod of {copier.name}: {error}") from None

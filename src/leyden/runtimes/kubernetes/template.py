@@ -1,4 +1,4 @@
-"""What all nodes of a cluster have in common: images, sizes, ports, chains."""
+"""The template of all nodes in a cluster: images, sizes, ports, chains."""
 
 from collections.abc import Mapping
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from leyden.values import Struct, field
 
 
 class Size(Struct, frozen=True, kw_only=True):
-    """What a node of a type has."""
+    """The resources of a node of a type."""
 
     share: Share
     disk_gib: int = 10
@@ -30,7 +30,7 @@ SIZES: Mapping[Type, Size] = {
 
 
 class Template(Struct, frozen=True, kw_only=True):
-    """The objects of any node, from what the installation has set."""
+    """Creates the manifests of any node from the installation's settings."""
 
     grounds: Mapping[Network, Ground]
     images: Mapping[Version, str]
@@ -47,7 +47,7 @@ class Template(Struct, frozen=True, kw_only=True):
 
     @property
     def origins(self) -> str:
-        """The origins, as a pod's annotation has them."""
+        """The CORS origins in the form of a pod's annotation."""
         return " ".join(sorted(self.cors_origins))
 
     def service(self, node: Node) -> Manifest:
@@ -96,7 +96,7 @@ class Template(Struct, frozen=True, kw_only=True):
         return manifests.secret(node, {**files, **more}, launch_spec.tls)
 
     def pod(self, node: Node, *, shown: bytes) -> Manifest:
-        """Return a node's pod; `shown` is a certificate that others have issued."""
+        """Return a node's pod; `shown` is a certificate not issued by our authority."""
         return manifests.pod(
             node,
             image=self._image(node),
@@ -115,10 +115,10 @@ class Template(Struct, frozen=True, kw_only=True):
         )
 
     def copier(self, node: Node) -> Manifest:
-        """Return the pod that copies a node's volume."""
+        """Return the copier pod of a node's volume."""
         if self.companion is None:
             raise CannotStart(
-                f"node {node.id}: companion_image names no image to copy with",
+                f"node {node.id}: companion_image is not set, and copying needs it",
                 reason="The node can't be moved now.",
             )
         return manifests.copier(

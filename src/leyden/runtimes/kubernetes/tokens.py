@@ -1,7 +1,7 @@
-"""Whose token a caller shows: the API server says which pod it was made for.
+"""Identify a caller by its token: the API server says which pod it was issued for.
 
-A companion has a token that its pod's kubelet renews, for the audience `leyden` alone.
-It is bound to the pod: with the pod's end it is worth nothing.
+A companion has a token for the audience `leyden` only, which the kubelet renews. It is
+bound to the pod, and becomes invalid when the pod ends.
 """
 
 import hashlib
@@ -19,10 +19,10 @@ from leyden.values import Struct, field
 _REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"
 _POD_NAME: Final = "authentication.kubernetes.io/pod-name"
 _POD_UID: Final = "authentication.kubernetes.io/pod-uid"
-# A review takes the API server some milliseconds; a pod that ended is believed for so
-# long at most.
-_REMEMBERED_S: Final = 60.0
-_MOST_REMEMBERED: Final = 10_000
+# A review takes the API server some milliseconds, so results are cached. The token of a
+# pod that has ended is accepted for this long at most.
+_CACHED_S: Final = 60.0
+_MOST_CACHED: Final = 10_000
 _LONGEST: Final = 8192
 
 
@@ -42,18 +42,18 @@ class _TokenReview(Struct, frozen=True, kw_only=True):
 
 
 class Caller(Struct, frozen=True, kw_only=True):
-    """The pod that a token was made for."""
+    """The pod that a token was issued for."""
 
     name: str
     uid: str
 
     def speaks_for(self, node: Node) -> bool:
-        """Return whether it is the node's own pod, not an earlier one."""
+        """Return whether it is the node's current pod, not an earlier one."""
         return self.name == manifests.name(node) and node.process in {"", self.uid}
 
 
 class Tokens:
-    """A reviewer of tokens of pods in our namespace."""
+    """Reviews tokens of pods in our namespace."""
 
     def __init__(self, api: Api) -> None:
         self._api = api
@@ -61,11 +61,11 @@ class Tokens:
         self._known: dict[bytes, tuple[Caller, float]] = {}
 
     async def speaks_for(self, token: str, node: Node) -> bool:
-        """Return whether a node's pod shows its token; Unauthorized for no pod's."""
+        """Return whether a token is the node's; raise Unauthorized if no pod's."""
         return (await self._caller(token)).speaks_for(node)
 
     async def check(self, token: str) -> None:
-        """Raise Unauthorized unless a pod of ours shows its token."""
+        """Raise Unauthorized unless the token belongs to a pod of ours."""
         await self._caller(token)
 
     async def _caller(self, token: str) -> Caller:
@@ -78,9 +78,9 @@ class Tokens:
             return known[0]
         self._known.pop(digest, None)
         caller = await self._reviewed(token)
-        if len(self._known) >= _MOST_REMEMBERED:
+        if len(self._known) >= _MOST_CACHED:
             del self._known[next(iter(self._known))]
-        self._known[digest] = caller, now + _REMEMBERED_S
+        self._known[digest] = caller, now + _CACHED_S
         return caller
 
     async def _reviewed(self, token: str) -> Caller:

@@ -1,7 +1,7 @@
-"""What a pod in the nodes' namespace can connect to: tried from one, not asked.
+"""Test from a pod in the nodes' namespace which addresses it can connect to.
 
-The pod is none of a node's: it has no volume, no token and no service, and goes again.
-The companion's image has the program for it.
+The pod belongs to no node: it has no volume, no token and no service, and is deleted
+afterwards. Its program is in the companion's image.
 """
 
 import asyncio
@@ -17,16 +17,16 @@ from leyden.runtimes.kubernetes.kinds import Pod
 NAME: Final = "leyden-doctor"
 _CONTAINER: Final = "try"
 _WITHIN_S: Final = 60.0
-_LOOK_EVERY_S: Final = 0.5
+_CHECK_EVERY_S: Final = 0.5
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 
 
 async def connections(
     api: Api, image: str, addresses: Sequence[str]
 ) -> Mapping[str, bool]:
-    """Return to which HOST:PORT a pod connects; ClusterAway where it does not run."""
+    """Return which HOST:PORT a pod can reach; raise ClusterAway if it does not run."""
     path = api.path("pods", NAME)
-    await _gone(api, path)  # one of a command that was killed
+    await _gone(api, path)  # left by a command that was killed
     await api.create(api.path("pods"), manifest(image, addresses), Pod)
     try:
         await _until(api, path, ended=True)
@@ -37,12 +37,14 @@ async def connections(
     lines = (line.rpartition(" ") for line in words.decode().splitlines())
     found = {address: word == "open" for address, _, word in lines}
     if missing := [each for each in addresses if each not in found]:
-        raise ClusterAway(f"the pod {NAME} did not say whether it reaches {missing[0]}")
+        raise ClusterAway(
+            f"the pod {NAME} did not report whether it reached {missing[0]}"
+        )
     return found
 
 
 def manifest(image: str, addresses: Sequence[str]) -> dict[str, Any]:
-    """Return the pod, which the policies of nodes hold as they hold nodes."""
+    """Return the pod, which is subject to the same network policies as nodes."""
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -78,7 +80,7 @@ async def _until(api: Api, path: str, *, ended: bool) -> None:
             while pod := await api.find(path, Pod):
                 if ended and pod.status.phase in _ENDED:
                     return
-                await asyncio.sleep(_LOOK_EVERY_S)
+                await asyncio.sleep(_CHECK_EVERY_S)
     except TimeoutError:
         raise ClusterAway(
             f"the pod {NAME} did not run within {_WITHIN_S:.0f} s"

@@ -1,4 +1,4 @@
-"""What is seen of a cluster: its pods and its machines, and how far that is true."""
+"""A view of the cluster's pods and machines, and of what in it is unknown."""
 
 import asyncio
 import contextlib
@@ -15,10 +15,10 @@ _MACHINES: Final = "/api/v1/nodes"
 
 
 class View:
-    """Our pods and all machines, watched from the first question on.
+    """Our pods and all machines, watched from the first use on.
 
-    `on_change` gets each pod that changes, and those on a machine that is lost, or
-    found again.
+    `on_change` is called for each pod that changes, and for the pods of a machine that
+    is lost or responds again.
     """
 
     def __init__(self, api: Api, on_change: Callable[[Pod, bool], None]) -> None:
@@ -35,7 +35,7 @@ class View:
         return self._pods.there
 
     async def ready(self) -> None:
-        """Return once both are listed; ClusterAway where that cannot be had."""
+        """Return once both are listed; raise ClusterAway if that fails."""
         if not self._running:
             self._running = [
                 asyncio.create_task(each.run(), name="cluster")
@@ -44,14 +44,14 @@ class View:
         for each in (self._pods, self._machines):
             await each.tried.wait()
             if not each.listed.is_set():
-                raise ClusterAway("the cluster's pods and machines are not known")
+                raise ClusterAway("the cluster's pods and machines could not be listed")
 
     def unseen(self, pod: Pod) -> str:
-        """Return why it cannot be seen whether a pod's lnd runs; "" where it can."""
+        """Return why it is unknown whether a pod's lnd runs; "" if it is known."""
         return pods.unseen(pod, self._machines.there)
 
     async def changed(self, within_s: float) -> None:
-        """Return at the next change of anything, or after this time."""
+        """Wait for any change, for at most this time."""
         turn = self._turn
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(within_s):

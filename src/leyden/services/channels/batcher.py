@@ -48,7 +48,7 @@ class Batcher(Generic[Part, Result]):
     ) -> None:
         try:
             results = await self._do([part for part, _ in batch])
-        except Exception as error:  # noqa: BLE001  raised to whom it belongs
+        except Exception as error:  # noqa: BLE001  raised to the part's caller
             if len(batch) == 1:
                 if not batch[0][1].done():
                     batch[0][1].set_exception(error)

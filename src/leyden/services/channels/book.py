@@ -1,11 +1,11 @@
-"""The market's book of tickets, read from our orders."""
+"""The amounts of outstanding tickets, read from our orders."""
 
 from leyden.domain.units import Sats
 from leyden.storage.database import Database
 
 
 class OrderBook:
-    """The book as stored in our orders, so that nothing is stored twice."""
+    """The order book of a market, derived from stored orders."""
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -1,20 +1,20 @@
 """The path from a payment to the ticket that its buyer is shown.
 
 1. `record_payments`: the treasury holds an HTLC for us. It is booked as
-   held for its order; once the whole price is there the order is
-   `creating`, and its ticket is due. Coins (outputs.py) and credit
-   (orders.py) come to the same point.
+   held for its order. Once the whole price is held, the order is `creating`,
+   and its ticket is due. Coins (outputs.py) and credit (orders.py) lead to
+   the same state.
 2. `TicketMaker.make`: the market creates the ticket, or returns the one it
    created before.
-3. The held HTLC is settled: it is ours now.
+3. The held HTLC is settled, which transfers the money to us.
 4. In one transaction it is booked as received, the ticket is stored, the
    order is `created`.
 5. `open_ticket`: the ticket is shown. tickets.py follows it from here.
 
 Each step may be repeated, and after a crash the next run of the same step
-completes it. If 2 or 3 is refused, all money goes back and the order is
-`failed` (refunds.py). Two transactions write; between them nothing is
-stored but the task.
+completes it. If step 2 or 3 is refused, all money is returned and the order
+is `failed` (refunds.py). Two transactions write; between them only the task
+is stored.
 """
 
 import asyncio
@@ -58,8 +58,8 @@ _TICKET: Final = Histogram(
     "From the commit that found an order paid until the one that kept its ticket.",
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600),
 )
-_FIRST_LOOK_S = 0.002
-_SLOWEST_LOOK_S = 0.05
+_FIRST_POLL_S = 0.002
+_SLOWEST_POLL_S = 0.05
 
 
 # 1. A payment is held, and its ticket is due.
@@ -79,7 +79,7 @@ async def record_payments(
         await _record(shop, unbooked, now)
     except Away:
         raise
-    except Exception as error:  # noqa: BLE001  whatever it is, one payment has caused it
+    except Exception as error:  # noqa: BLE001  probably caused by a single payment
         log.warning(
             "could not book payments together; booking them one by one",
             extra={"payments": len(unbooked), "why": str(error)},
@@ -123,7 +123,7 @@ async def _record(
                 with_outputs=any(isinstance(each, Output) for _, each in unbooked),
                 lock_organizations=lock_organizations,
             )
-            # What is settled too late becomes credit, too; as in `_keep_all`.
+            # A payment that is settled too late becomes credit too, as in `_store_all`.
             if not lock_organizations and any(
                 invoices.is_late(work.order(order_id), update)
                 for order_id, update in unbooked
@@ -139,7 +139,7 @@ async def _record(
 
 
 def _may_credit(update: PaymentUpdate) -> bool:
-    """Return whether money may become credit, as far as the update alone tells."""
+    """Return whether money may become credit, judging by the update alone."""
     return isinstance(update, Output) or update.state is InvoiceState.CANCELLED
 
 
@@ -159,13 +159,13 @@ def decide(
 
 def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
     if order.invoice in {InvoiceState.ACCEPTED, InvoiceState.SETTLED}:
-        return  # seen before
+        return  # already booked
     if (
         order.status is not Status.WAITING_PAYMENT
         or order.invoice is not InvoiceState.OPEN
         or invoice.sats <= 0
     ):
-        work.put(CLOSING, order.id)  # hand it back
+        work.put(CLOSING, order.id)  # return it to the payer
         return
     if invoice.sats < order.to_be_paid:
         log.error(
@@ -204,7 +204,7 @@ def start_ticket(work: UnitOfWork, order: Order) -> Order:
     return work.move(paid)
 
 
-# 2. The ticket is made.
+# 2. The ticket is created.
 
 
 class _Made(Struct, frozen=True):
@@ -217,12 +217,12 @@ class _Made(Struct, frozen=True):
 
 
 class TicketMaker:
-    """A maker of tickets; concurrent ones are read and stored together."""
+    """Creates tickets; orders in progress at the same time share transactions."""
 
     def __init__(self, shop: Shop) -> None:
         self._shop = shop
         self._read = Batcher(self._read_all)
-        self._keep = Batcher(self._keep_all)
+        self._store = Batcher(self._store_all)
 
     async def make(self, due: ClaimedTask) -> None:
         """Create a paid order's ticket and settle its payment, or refund it all."""
@@ -244,21 +244,21 @@ class TicketMaker:
         else:
             purpose = ticket_purpose(order.id)
             sealed = shop.sealer.seal(ticket.text.encode(), purpose=purpose)
-            await self._keep(_Made(due, order, ticket.ref, sealed))
+            await self._store(_Made(due, order, ticket.ref, sealed))
 
     async def _read_all(self, order_ids: Sequence[str]) -> Iterable[Order | None]:
         found = await self._shop.database.reader.orders.get_many(order_ids)
         by_id = {order.id: order for order in found}
         return [by_id.get(order_id) for order_id in order_ids]
 
-    async def _keep_all(self, made: Sequence[_Made]) -> Iterable[None]:
-        """Do step 4 for all of these; completing the tasks proves that we hold them."""
+    async def _store_all(self, made: Sequence[_Made]) -> Iterable[None]:
+        """Do step 4 for all of these; completing the tasks proves that we own them."""
         ids = [each.order.id for each in made]
         async with self._shop.database.transaction() as tx:
             now = self._shop.clock()
             work = await UnitOfWork.load(tx, ids, now=now)
-            # A surplus becomes credit. That is rare, and not known before loading: only
-            # then lock the organizations, and read their debts again.
+            # A surplus becomes credit. That is rare, and known only after loading: then
+            # lock the organizations, and read their debts again.
             if any(work.surplus(work.order(order_id)) > 0 for order_id in ids):
                 work = await UnitOfWork.load(tx, ids, now=now, lock_organizations=True)
             for each in sorted(made, key=lambda each: each.order.id):
@@ -287,7 +287,7 @@ async def _settle(shop: Shop, order: Order) -> bool:
     return request is not None and await shop.payments.settle(request)
 
 
-# 4. The payment is booked and the ticket kept.
+# 4. The payment is booked and the ticket stored.
 
 
 def _keep_ticket(work: UnitOfWork, made: _Made) -> None:
@@ -325,10 +325,10 @@ def _observe(orders: Iterable[Order], now: datetime) -> None:
 async def wait_for_ticket(shop: Shop, order: Order) -> Order:
     """Wait up to `answer_waits` for the ticket of a paid order; return the order."""
     until = time.monotonic() + shop.rules.answer_waits.total_seconds()
-    pause_s = _FIRST_LOOK_S
+    pause_s = _FIRST_POLL_S
     while order.status is Status.CREATING and time.monotonic() < until:
         await asyncio.sleep(pause_s)
-        pause_s = min(2 * pause_s, _SLOWEST_LOOK_S)
+        pause_s = min(2 * pause_s, _SLOWEST_POLL_S)
         order = await shop.database.reader.orders.get(order.id)
     return order
 

@@ -29,8 +29,8 @@ _USED = "key: already used for a different correction"
 class Correction(StrEnum):
     """The kinds of corrections."""
 
-    CREDIT = auto()  # give credit
-    DEBIT = auto()  # take credit
+    CREDIT = auto()  # add credit
+    DEBIT = auto()  # remove credit
     REFUND = auto()  # credit was paid out, outside the platform
     SETTLED = auto()  # a debt was paid, outside the platform
 
@@ -48,9 +48,9 @@ async def correct(
 ) -> Balance:
     """Correct an organization's balance, with a reason; once per key.
 
-    A second call with the same key changes nothing; raise Conflict if it asks
-    for anything else. Credit first repays what the chain reversed after it was
-    spent.
+    A second call with the same key changes nothing, or raises Conflict if it is
+    for a different correction. Credit first repays payments that the chain
+    reversed after they were spent.
     """
     check_sats(sats)
     check_note(reason)
@@ -96,12 +96,12 @@ async def correct(
 
 
 async def _is_written(tx: Stores, correction: Entry) -> bool:
-    """Return whether it was already made; Conflict if its key had another."""
+    """Return whether it was already made; raise Conflict if its key was another's."""
     found = [await tx.ledger.find(key) for key in ledger.parts(correction.key)]
     made = [each.entry for each in found if each is not None]
     if not made:
         return False
-    # Of one that gave credit, some part or all may have repaid a receivable.
+    # All or part of added credit may have repaid a receivable.
     whole = replace(
         made[0],
         target=made[-1].target.replace("receivable:", "credit:"),
@@ -131,5 +131,5 @@ async def _write(tx: Stores, correction: Entry, now: datetime) -> None:
     try:
         await work.flush(tx)
     except Violated:
-        # Another organization's, in this very moment: only ours is locked.
+        # Written for another organization at the same time: only ours is locked.
         raise Conflict(_USED) from None

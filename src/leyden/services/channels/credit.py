@@ -75,13 +75,13 @@ async def redeem(
     request_id: str = "",
     guesses: int = GUESSES_PER_HOUR,
 ) -> tuple[Sats, Sats]:
-    """Turn a coupon into credit; return the credit there is now and its worth.
+    """Claim a coupon; return the credit there is now and the coupon's value.
 
     An unknown coupon, another organization's and a claimed one all raise
-    NotFound, except to a repetition of the request that claimed it: the
+    NotFound, except for a repetition of the request that claimed it: the
     repetition returns the same and moves nothing. An organization that guesses
-    too often has to wait, even with a valid coupon. If the organization owes us
-    for money that the chain took back, the coupon repays that first.
+    too often must wait, even with a valid coupon. If the organization owes us
+    for a reversed payment, the coupon repays that first.
     """
     entry_key = f"coupon:{coupon_id}"
     booked_by = f"request:{request_id}" if request_id else ledger.PLATFORM
@@ -182,7 +182,7 @@ async def issue_coupons(
 
 
 def grant(work: UnitOfWork, entry: Entry) -> None:
-    """Post an entry to credit; repay first what the chain took back."""
+    """Post an entry that adds credit; it first repays reversed payments."""
     outstanding = work.outstanding(entry.organization_id or "")
     work.post(ledger.grant_entries(entry, outstanding=outstanding))
 

@@ -1,4 +1,4 @@
-"""The node that a direct channel goes to, checked before anything is priced."""
+"""Resolve and check the node for a direct channel, before the channel is priced."""
 
 from typing import Final
 
@@ -15,7 +15,7 @@ _LONGEST_ID: Final = 100
 
 
 class Wish(Struct, frozen=True, kw_only=True):
-    """The node that a customer asks a channel for."""
+    """The node that a customer requests a channel for."""
 
     node: str = ""  # KEY or KEY@HOST:PORT
     node_id: str = ""
@@ -76,10 +76,10 @@ async def _hosted(shop: Shop, organization_id: str, node_id: str) -> Node:
 
 
 async def _key_of(shop: Shop, organization_id: str, node: Node, *, sent: str) -> str:
-    """Return a hosted node's public key: as lnd wrote it, or as its owner sent it.
+    """Return a hosted node's public key: from lnd's files, or as its owner sent it.
 
-    Where lnd's files cannot be read from here, the owner has to send the key until an
-    order of the node was filled.
+    If lnd's files can't be read from here, the owner must send the key until an order
+    for the node was filled.
     """
     reader = shop.database.reader
     known = await reader.node_keys.find(node.id)
@@ -97,7 +97,7 @@ async def _key_of(shop: Shop, organization_id: str, node: Node, *, sent: str) ->
 
 
 async def refuse_own(shop: Shop, key: str, *, field: str) -> None:
-    """Raise Malformed for our own lnds: they would be both sides of the channel."""
+    """Raise Malformed for the key of one of the platform's own lnds."""
     reader = shop.database.reader
     treasury, seller = await reader.treasury.find(), await reader.seller.find()
     own = {shop.rules.treasury, shop.rules.seller}

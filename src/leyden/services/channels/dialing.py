@@ -1,8 +1,8 @@
-"""Where a buyer's node is dialled: public addresses, and nodes of this platform.
+"""Decide which addresses of a buyer's node the seller may connect to.
 
-Strangers say where the seller connects to, so that must be no way into networks that
-only its machine reaches. A name is looked up here, and the seller is told the numbers
-that were judged: nothing can resolve otherwise a moment later.
+Customers choose the address, so it must not give access to networks that only the
+seller's machine can reach. A name is resolved here, and the seller gets the IP
+addresses that were checked, so that the name can't resolve differently a moment later.
 """
 
 import ipaddress
@@ -22,11 +22,11 @@ log = logging.getLogger(__name__)
 
 
 async def _nowhere(host: str, port: int, organization_id: str) -> Sequence[str]:
-    raise socket.gaierror(f"{host}:{port} is not looked up for {organization_id}")
+    raise socket.gaierror(f"{host}:{port} is not resolved for {organization_id}")
 
 
 class Dialing(Struct, frozen=True, kw_only=True):
-    """The addresses that the seller may be told to connect to."""
+    """The addresses that the seller may connect to."""
 
     reach: Reach = Reach()
     peer_host: str = ""  # of this platform's own nodes
@@ -34,16 +34,16 @@ class Dialing(Struct, frozen=True, kw_only=True):
     look_up: LookUp = _nowhere
 
     def check(self, host: str, *, field: str) -> None:
-        """Refuse what may not be dialled, as far as its text tells."""
+        """Raise Malformed for a host that may not be dialed, judging by its text."""
         if not self._is_ours(host):
             hosts.check_reach(
                 host, self.reach, field=field, refusal="which we don't connect to"
             )
 
     async def addresses(self, to: Destination, organization_id: str) -> list[str]:
-        """Return HOST:PORT to dial: numbers that were judged; none if one is refused.
+        """Return the checked IP addresses to dial, with the port; none if not allowed.
 
-        A single forbidden address forbids the whole name: an honest one has none.
+        A single forbidden address forbids the whole name: an honest name has none.
         """
         if not to.host or self._is_ours(to.host):
             return [to.host] if to.host else []

@@ -65,7 +65,7 @@ async def close_invoice(shop: Shop, due: ClaimedTask) -> None:
             Invoice(payment_hash=order.payment_hash, state=InvoiceState.CANCELLED)
         ]
     else:
-        # It was taken after all: the money is ours, and becomes credit.
+        # It was settled after all: the money is ours, and becomes credit.
         log.warning(
             "a payment arrived while its invoice was being closed",
             extra={"order": order.id},

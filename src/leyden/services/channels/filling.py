@@ -42,7 +42,7 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
         if sats
     )
     if lease.cost > held:
-        # The auction raised its fees after the quote: that is our loss.
+        # The auction raised its fees after the quote: we pay the difference.
         loss = entry(
             order,
             lease.cost - held,
@@ -72,7 +72,7 @@ def undo(work: UnitOfWork, order: Order, entries: Iterable[Entry]) -> Order:
         order_id=order.id,
         organization_id=order.organization_id,
         holds=work.holds(order),
-        held_htlc=0,  # settled, or cancelled, before the order was filled
+        held_htlc=0,  # it was settled or cancelled before the order was filled
         charged=max(0, order.charged - repaid),
         owes=work.owes(order.organization_id),
         outstanding=work.outstanding(order.organization_id),
@@ -84,17 +84,17 @@ def undo(work: UnitOfWork, order: Order, entries: Iterable[Entry]) -> Order:
 
 
 def _refund_unused(work: UnitOfWork, order: Order, unused: int) -> None:
-    """Refund the buyer what the auction did not use.
+    """Refund to the buyer what the auction did not use.
 
     This lowers a corporate account's charge for the order as far as it is still
-    owed, then repays what the chain took back; the rest becomes credit.
+    owed, then repays reversed payments; the rest becomes credit.
     """
     work.post(
         ledger.release(
             order_id=order.id,
             organization_id=order.organization_id,
             holds=unused,
-            held_htlc=0,  # settled before there was a ticket
+            held_htlc=0,  # it was settled before the ticket was stored
             charged=order.charged,
             owes=work.owes(order.organization_id),
             outstanding=work.outstanding(order.organization_id),

@@ -1,9 +1,9 @@
-"""Watching the transactions of published channels until they are buried.
+"""Watch the transactions of published channels until they are buried.
 
-A transaction that stays unconfirmed is bumped. The attempt is stored first, so that a
-process that dies before it stores the answer waits as long as after one. If another
-transaction has spent the coins for good, the channel can never be opened: the order
-ends, and its buyer is refunded.
+A transaction that stays unconfirmed is bumped. The attempt is stored first, so that the
+pause before the next attempt is the same if the process dies before it stores the
+result. If another transaction has spent the coins for good, the channel can never be
+opened: the order ends, and its buyer is refunded.
 """
 
 import logging
@@ -30,12 +30,13 @@ from leyden.values import replace
 log = logging.getLogger(__name__)
 
 _BATCH: Final = 500
-# More than a reorganisation undoes: also look for what was published before it.
+# More blocks than a reorganisation removes: search for transactions from this much
+# earlier.
 _MARGIN: Final = 144
 
 
-async def look(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
-    """Check all fundings that are not buried; raise SellerAway without an answer."""
+async def check(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
+    """Check all fundings that are not buried; raise SellerAway on no response."""
     reader = shop.database.reader.fundings
     watched = await reader.watched(most=_BATCH)
     if not watched:
@@ -78,8 +79,8 @@ async def _change(tx: Stores, before: Funding, after: Funding) -> bool:
     if changed and (after.state, after.obstacle) != (before.state, before.obstacle):
         level = logging.ERROR if after.obstacle else logging.INFO
         what = {"order": after.order_id, "channel_point": after.channel_point}
-        stands = str(after.obstacle or after.state)
-        log.log(level, "a funding transaction moved", extra={**what, "stands": stands})
+        state = str(after.obstacle or after.state)
+        log.log(level, "a funding transaction moved", extra={**what, "state": state})
     return changed
 
 

@@ -97,7 +97,7 @@ def end(work: UnitOfWork, order: Order, event: Event) -> Order:
             order,
             event,
             credit_refund=Sats(order.credit_refund + ledger.credit_total(entries)),
-            # Handed back, it was never paid.
+            # The payment was returned, so the order was never paid.
             paid_at=None if order.held_htlc else order.paid_at,
             invoice=InvoiceState.CANCELLED if order.held_htlc else order.invoice,
         )
@@ -105,7 +105,7 @@ def end(work: UnitOfWork, order: Order, event: Event) -> Order:
 
 
 def reopen(work: UnitOfWork, order: Order) -> Order:
-    """Wait for payment again: the chain took it back before any ticket."""
+    """Wait for payment again: the chain reversed it before the ticket was created."""
     work.put(EXPIRY, order.id, due=max(work.now, order.expires))
     return work.move(advance(order, Event.REVERSED, paid_at=None))
 

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 
 
 def is_late(order: Order, update: PaymentUpdate) -> bool:
-    """Return whether a payment is settled that its order needs no more."""
+    """Return whether a payment was settled that its order no longer needs."""
     return (
         isinstance(update, Invoice)
         and update.state is InvoiceState.SETTLED
@@ -45,7 +45,7 @@ def record(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
 
 def _settled(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
     if order.invoice is InvoiceState.SETTLED:
-        return  # seen before
+        return  # already booked
     if order.held_htlc:
         if invoice.sats != order.htlc_sats:
             log.error(
@@ -77,5 +77,5 @@ def _cancelled(work: UnitOfWork, order: Order) -> None:
     if order.may(Event.BROKE) and order.status is not Status.SUBMITTED:
         end(work, order, Event.BROKE)
         return
-    # Of a submitted order the opening is under way: what becomes of it decides.
+    # For a submitted order an opening is in progress; its result decides.
     hand_back(work, order)

@@ -1,8 +1,8 @@
-"""Watching direct channels until their leases end.
+"""Watch direct channels until their leases end.
 
-No program of ours closes a channel. If one is closed before its lease has ended, its
-buyer gets an event and the operator an alarm. Only the operator can see who closed it,
-and corrects the buyer's balance by hand.
+The platform never closes a channel. If one is closed before its lease has ended, its
+buyer gets an event and the operator an alarm. Only the operator can find out who closed
+it, and corrects the buyer's balance by hand.
 """
 
 import logging
@@ -24,7 +24,7 @@ _BATCH: Final = 500
 _NOTHING, _ENDING, _ENDED = 0, 1, 2  # the last event announced for a lease
 
 
-async def look(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
+async def check(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
     """Check all direct channels once, and announce changes."""
     reader, after = shop.database.reader.leases, ""
     running = await reader.running(after=after, most=_BATCH)

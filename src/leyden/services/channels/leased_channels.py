@@ -1,4 +1,4 @@
-"""The channels that filled orders became, as their buyers see them."""
+"""The channels of filled orders, as their buyers see them."""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
@@ -17,16 +17,16 @@ class LeasedChannel(Struct, frozen=True, kw_only=True):
     """The channel of a filled order."""
 
     point: str  # txid:output
-    node: str  # public key of the node that has the channel; "" is not known
-    peer: str  # ... and of the seller's
+    node: str  # public key of the node that has the channel; "" is unknown
+    peer: str  # the same of the seller's node
     since: datetime
-    ends: datetime  # as far as blocks take ten minutes
-    ends_at: int  # the block at which its lease ends, give or take some; 0: not known
-    unused_fee: Sats  # what the auction left of its share, and the buyer got back
+    ends: datetime  # an estimate, at ten minutes per block
+    ends_at: int  # the block at which its lease ends, roughly; 0 is unknown
+    unused_fee: Sats  # the unused part of the auction's share that the buyer got back
 
 
 async def find(rows: Stores, orders: Iterable[Order]) -> dict[str, LeasedChannel]:
-    """Return the channels of those of these orders that are filled, by order id."""
+    """Return the channels of the filled ones among these orders, by order id."""
     filled = {each.id: each for each in orders if each.status is Status.FILLED}
     if not filled:
         return {}

@@ -1,8 +1,8 @@
 """Orders with a missing ticket: the market's poold lost its data.
 
-Such an order can be neither filled nor cancelled automatically, because
-nobody knows whether its channel will open. The operator is alerted and may
-end the order.
+Such an order can be neither filled nor cancelled automatically, because it is
+unknown whether its channel will open. The operator is alerted and may end the
+order.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ async def list_missing(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
                     tickets = [each for each in orders if each.destination is None]
                     found += await _missing_of(shop, tickets)
     except TimeoutError:
-        raise MarketAway(why="the market takes too long to answer") from None
+        raise MarketAway(why="the market takes too long to respond") from None
     return found
 
 
@@ -76,7 +76,7 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
             current = work.order(order_id)
             if current.status is not order.status:
                 raise Conflict(f"the order became {current.status} in the meantime")
-            # Nothing is left that could be withdrawn.
+            # There is no ticket left to cancel.
             abandoned = end(work, replace(current, offered=False), Event.CANCELLED)
             await work.flush(tx)
             await tx.audit.add(

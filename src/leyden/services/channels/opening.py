@@ -1,19 +1,20 @@
 """The path from a paid direct order to its channel.
 
-1. Look at the seller for a channel whose memo is the order's id, or for coins of the
-   order that an opening has locked. If an earlier attempt died, this finds its channel.
+1. Search the seller's lnd for a channel whose memo is the order's id, or for coins of
+   the order that an opening has locked. This finds the channel of an earlier attempt
+   whose process died.
 2. Connect to the buyer's node; until that succeeds, the order waits as `created`.
 3. In one transaction, move the order to `submitted`, if the limits allow it and the
-   seller opens no other channel to that node. Then ask the seller to open the channel.
+   seller opens no other channel to that node. Then tell the seller to open the channel.
 4. Once the channel is *published*, settle the held payment.
 5. In one transaction, book the payment and move the order to `filled`.
 
-A refusal counts only after another look shows that nothing is under way. For a while
-no look shows that: lnd locks the coins of an opening for ten minutes, and may go on
-with it for longer. Where nobody waited for its answer, what is not found then is
-neither asked for again nor given up. What was signed and is not published is neither
-settled nor cancelled, until the payer's lock gets too short: then the payment goes
-back, and the worst is a channel given away.
+A refusal counts only after another search shows that no opening is in progress. For a
+while no search can show that: lnd locks the coins of an opening for ten minutes, and
+may continue with it for longer. If its response was lost, the order is neither retried
+nor ended during that time, even if no opening is found. A channel that is signed but
+not published is neither settled nor cancelled, until the payer's HTLC is about to
+expire: then the payment is returned, and at worst the channel is given away.
 """
 
 import logging
@@ -48,10 +49,10 @@ log = logging.getLogger(__name__)
 
 _NOT_ASKED = {Status.CREATING, Status.CREATED}
 _RETRY_AFTER = timedelta(seconds=5)
-# After it was asked first, lnd has the coins locked for at least so long if it opens.
+# lnd locks the coins of an opening for at least this long after the first request.
 _LOCKED: Final = timedelta(minutes=9)
-# And after so long it has given up on what it was asked in that time: it does ten
-# minutes after each of the peer's two messages, and looks once a minute.
+# After this time lnd has given up on requests from that period: it gives up ten minutes
+# after each of the peer's two messages, and checks once a minute.
 _OVER: Final = timedelta(minutes=35)
 
 
@@ -68,7 +69,7 @@ async def open_channel(shop: Shop, due: ClaimedTask) -> None:
             extra={"order": order.id, "why": str(error)},
         )
         current = await shop.database.reader.orders.get(due.key)
-        # No opening was asked for: treat it as if the buyer's node never connected.
+        # No opening was requested: treat it as if the buyer's node never connected.
         if current.status in _NOT_ASKED and _waited_long(shop, current):
             await refund(shop, due, current)
         else:
@@ -80,7 +81,7 @@ class _Step:
 
     def __init__(self, shop: Shop, due: ClaimedTask, order: Order) -> None:
         if shop.seller is None:
-            raise SellerAway(why="no seller is configured any more", retry_after_s=60)
+            raise SellerAway(why="no seller is configured now", retry_after_s=60)
         self._shop, self._due, self._order = shop, due, order
         self._to = order.destination or Destination(pubkey="")
         self._seller: Seller = shop.seller
@@ -91,7 +92,7 @@ class _Step:
     async def take(self) -> None:
         coins = await self._shop.database.reader.reserved_coins.of_order(self._order.id)
         self._coins = coins
-        wallet = await reservations.look(self._shop)
+        wallet = await reservations.read_wallet(self._shop)
         self._seller_key = wallet.pubkey
         opening = await self._seller.find(self._order.id, coins)
         if opening.state is OpeningState.NONE:
@@ -122,13 +123,13 @@ class _Step:
             case _:
                 await self._wait_for_answer(opening)
 
-    # Before asking the seller.
+    # Before the request to the seller.
 
     async def _prepare(self, wallet: SellerWallet) -> bool:
-        """Move the order to `submitted`, or return False: it waits or has failed."""
+        """Move the order to `submitted`; return False if it waits or has failed."""
         order, shop = self._order, self._shop
-        asked_ago = await self._asked_ago()
-        may_come = _LOCKED <= asked_ago < _OVER
+        since_request = await self._since_request()
+        may_come = _LOCKED <= since_request < _OVER
         if why := await self._why_over(wallet, may_come=may_come):
             return await self._give_up(why)
         if may_come:
@@ -147,23 +148,23 @@ class _Step:
             return await self._wait_for_peer()
         if order.status is not Status.SUBMITTED:
             return await self._submit()
-        # Asked anew, it is to be known since when.
-        return asked_ago < _OVER or await self._wait_for_peer()
+        # Record when the new request was sent.
+        return since_request < _OVER or await self._wait_for_peer()
 
     async def _why_over(self, wallet: SellerWallet, *, may_come: bool) -> str:
-        """Return why no channel is opened for the order any more; "" if one may be."""
+        """Return why no channel can be opened for the order now; "" if one can."""
         order, shop = self._order, self._shop
         held = await shop.database.reader.ledger.balance(ledger.held(order.id))
         if held < order.total_fee:
-            return "its payment is not held any more"
+            return "its payment is no longer held"
         if _lock_left(order, wallet.height) < self._rules.lock_left:
             return "the payment's HTLC expires too soon"
         if _waited_long(shop, order) and not may_come:
             return "the node was not connected in time"
         return ""
 
-    async def _asked_ago(self) -> timedelta:
-        """Return how long ago the seller was asked first, if it was."""
+    async def _since_request(self) -> timedelta:
+        """Return how long ago the opening was first requested, if it was."""
         if self._order.status is not Status.SUBMITTED:
             return timedelta(0)
         steps = await self._shop.database.reader.moves.timeline(self._order.id)
@@ -208,7 +209,7 @@ class _Step:
         await _reschedule(self._shop, self._due, pause)
         return False
 
-    # After asking the seller.
+    # After the request to the seller.
 
     async def _refused(self, refused: OpeningRefused) -> None:
         if refused.offline:
@@ -217,7 +218,7 @@ class _Step:
             await self._give_up(refused.why)
 
     async def _wait_for_answer(self, opening: Opening) -> None:
-        """Wait for a peer that has not answered yet; the opening is this order's."""
+        """Wait for a peer that has not responded yet to this order's opening."""
         async with self._due.transaction() as tx:
             work = await self._load(tx)
             order = work.order(self._order.id)

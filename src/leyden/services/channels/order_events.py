@@ -1,7 +1,8 @@
 """Events of orders and money, for the event log of their organization.
 
-All that one unit of work does to one order for one reason is one event: an on-chain
-output may be booked in three entries, but is one payment. Nothing here does I/O.
+The changes that one unit of work makes to one order for one reason are one event: an
+on-chain output may be booked in three entries, but is one payment. Nothing here does
+I/O.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,7 +25,7 @@ _MOVES: Final[Mapping[Status, str]] = {
 }
 _RETURNED: Final = frozenset({Reason.HANDED_BACK, Reason.REVERSED, Reason.REFUND})
 _CREDIT: Final = "credit:"
-_LIGHTNING: Final = "lightning:"  # how the keys of its entries begin
+_LIGHTNING: Final = "lightning:"  # the prefix of its entries' keys
 
 # Event type, organization, order, and the data field that distinguishes events.
 _Group = tuple[str, str, str, tuple[str, str]]
@@ -60,7 +61,7 @@ def of_entries(entries: Iterable[Entry]) -> Iterator[Event]:
 
 
 def _facts(entry: Entry) -> Iterator[tuple[str, tuple[str, str], int]]:
-    """Yield event type, data field and amount of what an entry means to customers."""
+    """Yield event type, data field and amount of each event for an entry."""
     if entry.what is Reason.HTLC_HELD or (
         # A settled payment was announced when it was held.
         entry.source == ledger.RECEIVED and entry.target != ledger.HELD_HTLCS

@@ -21,7 +21,7 @@ from leyden.values import replace
 
 SUFFIX = "FO"
 
-# Reserves in an order's transaction what its source prepared.
+# Reserves, in an order's transaction, what its source prepared.
 _Reserve = Callable[[Stores, Order], Awaitable[None]]
 
 
@@ -39,10 +39,10 @@ async def create(
     Credit and the corporate account cover what they can. A second call with
     the same id returns the order that the first one created. Two orders that
     spend the same credit at once are serialized by the lock on the
-    organization's row: the later one sees the credit that is left and asks
-    for a larger payment. Before the order, the invoice is created, and before
-    the invoice the order's place among the organization's unpaid orders is
-    reserved. So every order can be paid.
+    organization's row: the later one sees the remaining credit and requests a
+    larger payment. First the order is counted among the organization's unpaid
+    orders, then its invoice is created, and last the order is stored. So every
+    order can be paid.
     """
     if (made := await shop.database.reader.orders.find(order_id)) is not None:
         return _own(made, organization_id)
@@ -106,13 +106,13 @@ async def _add(
         if not await tx.orders.add(order):
             return _own(await tx.orders.get(order.id), organization_id)
         await reserve(tx, order)
-        if order.to_be_paid and not has_place:  # making the invoice took too long
+        if order.to_be_paid and not has_place:  # creating the invoice took too long
             await quotas.check_unpaid(tx, shop.rules.quotas, organization_id, now=now)
         return await begin(tx, order)
 
 
 async def begin(tx: Stores, order: Order) -> Order:
-    """Book credit and charge of an order that was just stored; queue its expiry."""
+    """Book credit and charge of a newly stored order; queue its expiry."""
     work = await UnitOfWork.load(tx, [order.id], now=order.created)
     work.post(covering_entries(order))
     tx.events.add(order_events.of_new(order), at=order.created)
@@ -152,14 +152,14 @@ async def cancel(
 ) -> Order:
     """Cancel the order; what was paid for it becomes credit.
 
-    The second call answers the same and moves nothing. A ticket is cancelled in the
+    A second call returns the same and changes nothing. A ticket is cancelled in the
     market first, and the order only if that succeeds. The actor's rights are checked
-    before that, because a cancelled ticket cannot be restored.
+    before that, because a cancelled ticket can't be restored.
     """
     order = await get(shop, organization_id, order_id)
     if order.status is Status.CANCELLED:
         return order
-    advance(order, Event.CANCELLED)  # or refuse, before anything is touched
+    advance(order, Event.CANCELLED)  # raise before anything is changed
     has_ticket = order.destination is None and order.status in {
         Status.CREATED,
         Status.SUBMITTED,
@@ -180,7 +180,7 @@ async def cancel(
         if not has_ticket:
             await rights.confirm(tx, actor, organization_id, Right.MONEY)
         if current.status is Status.FAILED:
-            # Everything was given back when it failed.
+            # Everything was returned when it failed.
             cancelled = work.move(advance(current, Event.CANCELLED))
         else:
             cancelled = end(work, current, Event.CANCELLED)

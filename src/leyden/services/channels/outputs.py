@@ -60,7 +60,7 @@ def next_state(
     if depth == GONE:
         return OutputState.GONE
     if known.state in _COUNTS:
-        # Once it counts it does so as long as any block has it.
+        # Once it counts, it does so as long as it is in any block.
         if depth < 1:
             return OutputState.SEEN
         buried = depth >= rules.buried or known.state is OutputState.BURIED
@@ -102,7 +102,7 @@ def _book(work: UnitOfWork, order: Order, known: KnownOutput) -> None:
 def _take_back(
     work: UnitOfWork, order: Order, known: KnownOutput, state: OutputState
 ) -> None:
-    """Book the reverse; an amount spent meanwhile becomes a receivable."""
+    """Reverse the booking; an amount spent meanwhile becomes a receivable."""
     log.warning(
         "a chain reorganization removed a payment",
         extra={"order": order.id, "of": str(known.outpoint)},
@@ -125,8 +125,8 @@ def _take_back(
                 )
             ]
         )
-    # The ticket is the buyer's: what paid for it cannot come out of credit they may
-    # have earned since, it is owed. All else became credit, and is taken from there.
+    # The buyer has the ticket: the payment for it is not taken from later credit, but
+    # owed. Everything else became credit, and is taken from there.
     owed = 0
     if order.status in TICKETED and not order.may(Event.REVERSED):
         owed = known.to_order

@@ -1,4 +1,4 @@
-"""Listening for payment updates from the treasury.
+"""Listen for payment updates from the treasury.
 
 Many updates are booked at once, so that they share commits. An update that
 cannot be booked because the database is unavailable is not lost: the next

@@ -1,7 +1,7 @@
-"""Looking up payments whose updates were missed.
+"""Look up payments whose updates were missed.
 
-lnd does not replay what happens while the platform or the treasury's stream
-is down. So everything that may still change is looked up.
+lnd does not replay updates from the time when the platform or the treasury's
+stream was down. So everything that may still change is looked up.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -28,9 +28,9 @@ async def look_up(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
     """Look up these orders' payments in the treasury; book new ones.
 
     A payment that the treasury does not list is gone only if the treasury
-    knows the order: a treasury that was swapped or restored never had the
-    invoice or the coins. What is booked while the answer is on its way is not
-    gone either, so what may vanish is read before the question.
+    knows the order: a treasury that was replaced or restored never had the
+    invoice or the coins. A payment that is booked during the request is not
+    gone either, so the outputs that may vanish are read before it.
     """
     reader = shop.database.reader.outputs
     known = await reader.of_orders(each.order_id for each in requests)
@@ -67,7 +67,7 @@ async def sweep(shop: Shop, due: ClaimedTask) -> None:
     async for batch in _may_change(shop):
         await look_up(shop, batch)
     async with due.transaction() as tx:
-        await tx.quotes.forget(until=shop.clock() - 2 * shop.rules.quote_holds)
+        await tx.quotes.delete(until=shop.clock() - 2 * shop.rules.quote_holds)
         await due.reschedule(tx, due=shop.clock() + shop.rules.sweep_every)
 
 

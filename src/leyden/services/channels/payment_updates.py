@@ -1,4 +1,4 @@
-"""Selecting payment updates that are ours and not booked yet."""
+"""Select payment updates that are ours and not booked yet."""
 
 from collections.abc import Sequence
 

@@ -1,4 +1,4 @@
-"""Maintaining the Pool account, and alerts on low balance."""
+"""Maintain the Pool account, and alert on low balance."""
 
 import logging
 from functools import cache
@@ -24,7 +24,7 @@ METRICS = {
 
 @cache
 def _gauge(name: str) -> Gauge:
-    """Return a gauge that is there once there is something to show."""
+    """Return a gauge; call this once there is a value to show."""
     return Gauge(name, METRICS[name])
 
 
@@ -46,7 +46,7 @@ class Standing(Struct, frozen=True, kw_only=True):
         return self.account.expires - self.height
 
     def alarm(self, *, low: Sats) -> str:
-        """Return what the operator has to do; empty if nothing."""
+        """Return what the operator must do; empty if nothing."""
         if not self.account.can_buy and self.account.state != "pending_update":
             return (
                 f"the account is {self.account.state}: the platform can't buy channels"
@@ -56,7 +56,7 @@ class Standing(Struct, frozen=True, kw_only=True):
         return ""
 
 
-async def look(account: Account, database: Database) -> Standing:
+async def read(account: Account, database: Database) -> Standing:
     """Return the state of our Pool account."""
     return Standing(
         account=await account.find(),
@@ -70,7 +70,7 @@ async def keep(shop: Shop, due: ClaimedTask) -> None:
     rules = shop.rules.upkeep
     try:
         if shop.account is not None:
-            standing = await look(shop.account, shop.database)
+            standing = await read(shop.account, shop.database)
             await _keep(shop.account, standing, rules)
     except (MarketAway, MarketRefused) as error:
         log.warning("can't reach the Pool account", extra={"why": str(error)})

@@ -1,4 +1,4 @@
-"""Prices of channels, and for how long each stands."""
+"""Quotes: the prices of channels, each valid for ten minutes."""
 
 from datetime import datetime, timedelta
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from leyden.services.channels import sources
 from leyden.services.channels.shop import Shop
 from leyden.services.channels.sources import ChannelSource
 
-# Asked again within this, the quote on record is as good as a new one.
+# A stored quote is returned again if it is newer than this.
 _FRESH = timedelta(minutes=1)
 
 
@@ -21,7 +21,7 @@ class Offer(NamedTuple):
     quote: Quote
     credit_used: Sats
     fresh_until: datetime
-    """Until then the quote on record is as good as a new one."""
+    """Until when the stored quote is returned again."""
     source: Source
 
 
@@ -53,8 +53,9 @@ async def price(
     *,
     now: datetime,
 ) -> Quote:
-    """Return the price that was quoted while it holds; otherwise that of now."""
-    # Kept for a minute longer than it holds: it is not written anew each time.
+    """Return the quoted price while it is valid, otherwise the current one."""
+    # Stored for a minute longer than it is valid, so that it is not rewritten each
+    # time.
     since = now - shop.rules.quote_holds - _FRESH
     found = await shop.database.reader.quotes.find(
         organization_id, channel, since=since

@@ -1,8 +1,8 @@
 """Reservations: the seller's coins for an unpaid order, within the operator's limits.
 
-Each order gets coins of its own, and its channel is opened from these and no others.
-So no coin is reserved for two orders, and however often an opening is asked for, at
-most one funding transaction of the order can confirm.
+Each order gets coins of its own, and its channel is opened from these and no others. So
+no coin is reserved for two orders, and however often an opening is requested, at most
+one funding transaction of the order can confirm.
 """
 
 from datetime import datetime, timedelta
@@ -19,9 +19,9 @@ from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 HOUR: Final = timedelta(hours=1)
-# What lnd keeps back to bump the closing of channels: with less it opens none.
+# lnd reserves this to bump the closing of channels: with less it opens none.
 _ANCHOR_RESERVE: Final = 100_000
-_INPUTS: Final = 2  # those that FUNDING_VBYTES has
+_INPUTS: Final = 2  # as many as FUNDING_VBYTES includes
 _MOST_INPUTS: Final = 5
 _INPUT_VBYTES: Final = 68
 _SOLD_OUT_S: Final = 600
@@ -40,12 +40,12 @@ async def prepare(
     """Choose coins for an order; raise SoldOut if there are none, or SellerAway.
 
     The limits are checked here too, so that no useless invoice is created. `whose` is
-    the organization, which may have one open order for a node; with "" only paid
-    orders count, whoever placed them.
+    the organization, which may have one open order for a node; with "" only paid orders
+    count, of all organizations.
     """
     asked = _Asked(whose=whose, channel=quote.channel, counted=False)
     await _check_limits(shop.database.reader, shop, asked, now=now)
-    wallet = await look(shop)
+    wallet = await read_wallet(shop)
     reserved = await shop.database.reader.reserved_coins.all_()
     coins = choose(wallet, reserved, quote)
     if not coins:
@@ -56,13 +56,13 @@ async def prepare(
 
 
 async def seller_uri(rows: Stores) -> str:
-    """Return where buyers' nodes connect to the seller; "" if it was never seen."""
+    """Return the address for buyers' nodes to connect to the seller; "" if unknown."""
     known = await rows.seller.find()
     return known.uri if known is not None else ""
 
 
-async def look(shop: Shop) -> SellerWallet:
-    """Return the seller's wallet; raise SellerAway if we cannot sell from it."""
+async def read_wallet(shop: Shop) -> SellerWallet:
+    """Return the seller's wallet; raise SellerAway if we can't sell from it."""
     if shop.seller is None:
         raise SellerAway("this platform sells no direct channels", retry_after_s=3600)
     wallet = await shop.seller.wallet()
@@ -71,7 +71,7 @@ async def look(shop: Shop) -> SellerWallet:
     treasury = await shop.database.reader.treasury.find()
     if treasury is not None and wallet.pubkey == treasury.pubkey:
         raise SellerAway(
-            why="seller_host: is the treasury; the seller needs its own lnd"
+            why="seller_host: this lnd is the treasury; the seller needs its own"
         )
     expected = named or (known.pubkey if known else wallet.pubkey)
     if wallet.pubkey != expected:
@@ -141,7 +141,7 @@ class _Asked(Struct, frozen=True, kw_only=True):
     whose: str
     channel: Channel
     order_id: str = ""
-    counted: bool  # its row is there already
+    counted: bool  # its row is already stored
 
 
 async def _check_limits(

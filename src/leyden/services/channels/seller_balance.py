@@ -1,4 +1,4 @@
-"""What the seller of direct channels has, and what of it is promised."""
+"""The balance of the seller of direct channels, and what orders reserve of it."""
 
 from collections.abc import Sequence
 
@@ -10,15 +10,15 @@ from leyden.values import Struct
 
 
 class Unconfirmed(Struct, frozen=True, kw_only=True):
-    """A published channel that no block has."""
+    """A published channel that is unconfirmed."""
 
     order_id: str
     channel_point: str
     blocks: int  # since it was published
     bumps: int
-    sat_per_vb: int  # that the last bump asked for; 0 without one
-    answer: str  # of the seller's lnd to it; "" is not known
-    needs_you: str  # why, in a word; "" is not at all
+    sat_per_vb: int  # of the last bump; 0 without one
+    answer: str  # the seller's lnd's response to it; "" is unknown
+    needs_you: str  # why it needs the operator; "" if it does not
 
 
 class SellerBalance(Struct, frozen=True, kw_only=True):
@@ -31,14 +31,14 @@ class SellerBalance(Struct, frozen=True, kw_only=True):
     coins: int  # free ones: each opens one channel at a time
     free: Sats
     largest: Sats  # of the free coins
-    reserved: Sats  # by orders that wait for payment or their node
-    locked: Sats  # by openings under way
+    reserved: Sats  # by orders that wait for payment or for their node
+    locked: Sats  # by openings in progress
     unconfirmed: Sats
 
 
-async def look(shop: Shop) -> SellerBalance:
-    """Return the seller's balance; raise SellerAway without an answer."""
-    wallet = await reservations.look(shop)
+async def read(shop: Shop) -> SellerBalance:
+    """Return the seller's balance; raise SellerAway if it does not respond."""
+    wallet = await reservations.read_wallet(shop)
     taken = await shop.database.reader.reserved_coins.all_()
     free = [each.sats for each in wallet.coins if each.outpoint not in taken]
     every = sum(each.sats for each in wallet.coins)
@@ -57,7 +57,7 @@ async def look(shop: Shop) -> SellerBalance:
 
 
 async def unconfirmed(shop: Shop, *, height: int) -> list[Unconfirmed]:
-    """Return the published channels that no block has."""
+    """Return the published channels that are unconfirmed."""
     reader = shop.database.reader.fundings
     answers = await reader.last_answers()
     found = []
@@ -78,20 +78,20 @@ async def unconfirmed(shop: Shop, *, height: int) -> list[Unconfirmed]:
 
 
 async def denied(shop: Shop) -> list[str]:
-    """Return what the seller's macaroon lacks; SellerAway if nobody answers."""
+    """Return the permissions that the seller's macaroon lacks; raise SellerAway."""
     return await shop.seller.denied() if shop.seller is not None else []
 
 
 async def address(shop: Shop) -> str:
-    """Return a new address of the seller's wallet, to fill it."""
+    """Return a new address of the seller's wallet, for deposits."""
     if shop.seller is None:
         raise SellerAway("this platform sells no direct channels")
-    await reservations.look(shop)  # it is the right one
+    await reservations.read_wallet(shop)  # check that it is the right one
     return await shop.seller.address()
 
 
 def alarm(balance: SellerBalance, *, low: Sats) -> str:
-    """Return what to do about a wallet that is nearly empty; "" if all is well."""
+    """Return an alarm about a low wallet balance; "" if it is not low."""
     if balance.free >= low:
         return ""
     return (
@@ -101,7 +101,7 @@ def alarm(balance: SellerBalance, *, low: Sats) -> str:
 
 
 def old_macaroon(denied: Sequence[str]) -> str:
-    """Return what to do about a macaroon that lacks permissions; "" if it has all."""
+    """Return an alarm about a macaroon without all permissions; "" if it has all."""
     if not denied:
         return ""
     return (

@@ -1,4 +1,4 @@
-"""Watching all channels that the seller opened, with one look at its wallet."""
+"""Watch all channels that the seller opened, with one read of its wallet."""
 
 import logging
 
@@ -11,27 +11,27 @@ log = logging.getLogger(__name__)
 
 
 async def watch(shop: Shop, due: ClaimedTask) -> None:
-    """Look at fundings and leases; the task never ends."""
+    """Check fundings and leases; the task never ends."""
     try:
-        await look(shop)
+        await check(shop)
     except SellerAway as error:
         log.warning("can't watch direct channels", extra={"why": str(error)})
     async with due.transaction() as tx:
         await due.reschedule(tx, due=shop.clock() + shop.rules.channels_every)
 
 
-async def look(shop: Shop) -> None:
-    """Look once; raise SellerAway without an answer."""
+async def check(shop: Shop) -> None:
+    """Check once; raise SellerAway if the seller does not respond."""
     reader, seller = shop.database.reader, shop.seller
     fundings = await reader.fundings.watched(most=1)
     if seller is None or not (fundings or await reader.leases.running(most=1)):
         return
-    wallet = await reservations.look(shop)
+    wallet = await reservations.read_wallet(shop)
     try:
-        await funding_watch.look(shop, seller, wallet)
-    finally:  # an answer that is missing for the one is no reason to leave the other
-        await lease_watch.look(shop, seller, wallet)
+        await funding_watch.check(shop, seller, wallet)
+    finally:  # a failure of one does not prevent the other
+        await lease_watch.check(shop, seller, wallet)
 
 
 async def retire(_shop: Shop, _due: ClaimedTask) -> None:
-    """End a task of the release before this one, which had one for each."""
+    """Complete a task of the previous release, which had separate ones."""

@@ -24,7 +24,7 @@ from leyden.values import Struct, field
 class Upkeep(Struct, frozen=True, kw_only=True):
     """Settings for maintaining the Pool account."""
 
-    low: Sats = Sats(1_000_000)  # what the operator is told of
+    low: Sats = Sats(1_000_000)  # below this, the operator gets an alarm
     renew_before_blocks: int = 2_016
     lives_blocks: int = 12_960
     fee_sat_per_kw: int = 2_500
@@ -32,11 +32,11 @@ class Upkeep(Struct, frozen=True, kw_only=True):
 
 
 class Lsps1Settings(Struct, frozen=True, kw_only=True):
-    """Settings of the sale to everybody, over LSPS1."""
+    """Settings of the public sale over LSPS1."""
 
-    organization: str  # the operator's, by its id or name, that these orders belong to
+    organization: str  # id or name of the operator's, which these orders belong to
     lives: timedelta = timedelta(minutes=20)  # of an unpaid order
-    orders_per_peer: int = 5  # unpaid ones, of each transport
+    orders_per_peer: int = 5  # unpaid ones, for each transport
     orders_per_address: int = 20  # unpaid ones over HTTP
     most_reserved: Sats = Sats(25_000_000)  # coins of all unpaid ones
     messages_per_minute: int = 60  # of a peer, or an address
@@ -45,44 +45,44 @@ class Lsps1Settings(Struct, frozen=True, kw_only=True):
 class ShopSettings(Struct, frozen=True, kw_only=True):
     """Settings of the shop."""
 
-    sources: tuple[Source, ...] = EVERY  # that new orders are of
+    sources: tuple[Source, ...] = EVERY  # of new orders
     terms: Terms = field(default_factory=Terms)
-    treasury: str = ""  # the key of its lnd; empty is the first one seen
+    treasury: str = ""  # the public key of its lnd; empty: the first one seen
     confirmations: Confirmations = field(default_factory=Confirmations)
     quote_holds: timedelta = timedelta(minutes=10)
     order_lives: timedelta = timedelta(minutes=60)
-    # A payment that is seen but not confirmed stops an order's clock, not for ever.
+    # A payment that is seen but unconfirmed delays an order's expiry by at most this.
     detected_waits: timedelta = timedelta(days=3)
-    # Confirmations after which the chain takes nothing back.
+    # Confirmations after which a payment counts as final.
     buried: int = 100
-    # How long to go on asking an auction that does not answer, with the buyer's money
+    # How long to retry while the auction does not respond and the buyer's money is
     # held. Far below the time lock of a held payment.
     ticket_patience: timedelta = timedelta(minutes=30)
     tickets_every: timedelta = timedelta(seconds=1)
-    # Somebody who has just paid registers the ticket soon, and watches: until then
-    # looks at such a ticket follow each other sooner, so soon at first.
+    # A buyer who has just paid registers the ticket soon, and watches the order. Until
+    # then such a ticket is polled more often, first at this interval.
     tickets_new_for: timedelta = timedelta(minutes=10)
     tickets_pause: timedelta = timedelta(milliseconds=5)
-    tickets_looks: int = 1  # before the task is written anew
+    tickets_polls: int = 1  # before the task is written again
     sweep_every: timedelta = timedelta(minutes=1)
     upkeep: Upkeep = field(default_factory=Upkeep)
     # Direct channels.
-    seller: str = ""  # the key of its lnd; empty is the first one seen
+    seller: str = ""  # the public key of its lnd; empty: the first one seen
     seller_most_per_hour: Sats = Sats(50_000_000)
     seller_most_per_peer: Sats = Sats(50_000_000)
-    seller_low: Sats = Sats(5_000_000)  # what the operator is told of
-    # How long a paid order waits for its node to connect: with a payment held on
-    # Lightning not long, for whoever carried it holds money too.
+    seller_low: Sats = Sats(5_000_000)  # below this, the operator gets an alarm
+    # How long a paid order waits for its node to connect. With a held Lightning payment
+    # not long, because that also locks money of the nodes that forwarded it.
     peer_patience_held: timedelta = timedelta(minutes=15)
     peer_patience: timedelta = timedelta(days=1)
     peer_every: timedelta = timedelta(seconds=2)
     opening_every: timedelta = timedelta(seconds=1)
     fundings: FundingRules = field(default_factory=FundingRules)
-    channels_every: timedelta = timedelta(minutes=1)  # a look at all direct ones
-    # Blocks of a held payment's lock below which nothing is opened for it any more.
+    channels_every: timedelta = timedelta(minutes=1)  # checks of all direct channels
+    # With fewer blocks left until a held payment expires, no channel is opened for it.
     lock_left: int = 40
-    lsps1: Lsps1Settings | None = None  # where nothing is sold over LSPS1
-    # How long the answer waits for the ticket of an order that is paid for already.
+    lsps1: Lsps1Settings | None = None  # None: nothing is sold over LSPS1
+    # How long a response waits for the ticket of an order that is already paid.
     answer_waits: timedelta = timedelta(seconds=5)
     quotas: Limits = field(default_factory=lambda: limits(Settings()))
 
@@ -95,11 +95,11 @@ class Shop(Struct, frozen=True, kw_only=True):
     payments: Payments
     market: Market
     clock: Clock
-    seller: Seller | None = None  # where no direct channels are sold
+    seller: Seller | None = None  # None: no direct channels are sold
     messages: Messages | None = None  # of the seller's peers
     dialing: Dialing = field(default_factory=Dialing)
-    account: Account | None = None  # where the market buys from one
-    treasury: TreasuryFunds | None = None  # for whoever runs the shop
+    account: Account | None = None  # the auction account, if the market has one
+    treasury: TreasuryFunds | None = None  # for the operator
     rules: ShopSettings = field(default_factory=ShopSettings)
 
 

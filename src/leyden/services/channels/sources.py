@@ -1,9 +1,8 @@
-"""Where channels come from: each source prices them, and reserves what they need.
+"""The sources of channels: each prices channels, and reserves what they need.
 
-What follows once an order is paid is a task of each source's own, which
-`checkout.start_ticket` begins. An order is of the first source listed that sells its
-channel. Another kind, an LSP that sells to us, say, is one more class here and one more
-line of `_KINDS`.
+Once an order is paid, `checkout.start_ticket` queues a task of its source. The source
+of an order is the first one listed that sells its channel. A new kind of source, such
+as another LSP, needs one more class here and one more line in `_KINDS`.
 """
 
 import logging
@@ -26,30 +25,30 @@ log = logging.getLogger(__name__)
 
 
 class ChannelSource(Protocol):
-    """A source, asked by whoever orders."""
+    """A source of channels."""
 
     async def price(self, channel: Channel) -> Quote:
-        """Return the channel's price; raise which field is impossible and why."""
+        """Return the channel's price; raise Malformed for an impossible field."""
         ...
 
     async def prepare(
         self, organization_id: str, quote: Quote, *, now: datetime
     ) -> Reservation | None:
-        """Check, before a payment is requested, that the channel can be had.
+        """Check, before a payment is requested, that the channel is available.
 
-        Raise SoldOut if it cannot. What is returned is reserved with the order.
+        Raise SoldOut if it is not. Pass the result to `reserve`.
         """
         ...
 
     async def reserve(
         self, tx: Stores, order: Order, *, reservation: Reservation | None
     ) -> None:
-        """Reserve it in the order's own transaction; raise if it is taken."""
+        """Reserve it in the order's own transaction; raise if it is no longer free."""
         ...
 
 
 class _Tickets:
-    """An auction, whose tickets anybody may register."""
+    """An auction, whose tickets any node can register."""
 
     def __init__(self, shop: Shop) -> None:
         self._shop = shop
@@ -65,7 +64,7 @@ class _Tickets:
         *,
         now: datetime,  # noqa: ARG002
     ) -> Reservation | None:
-        """Raise SoldOut if nobody sells; accept the order if nobody answers."""
+        """Raise SoldOut if nobody sells; accept the order if the auction is away."""
         try:
             await self._shop.market.ready(quote)
         except SoldOut:
@@ -80,7 +79,7 @@ class _Tickets:
     async def reserve(
         self, tx: Stores, order: Order, *, reservation: Reservation | None
     ) -> None:
-        """Reserve nothing: the auction sells to whoever comes."""
+        """Reserve nothing: an auction has no reservations."""
 
 
 class _Own:
@@ -122,7 +121,7 @@ class Chosen(Struct, frozen=True):
 
 
 def of(shop: Shop, channel: Channel) -> Chosen:
-    """Return the source of a channel; raise Malformed if none that is listed has it."""
+    """Return the source of a channel; raise Malformed if no listed source sells it."""
     to = channel.destination
     for name in sold(shop):
         if (name in sources.OF_TICKETS) is (to is None):
@@ -149,13 +148,13 @@ def sells_tickets(shop: Shop) -> bool:
 
 
 async def leases(shop: Shop) -> tuple[int, ...]:
-    """Return the lifetimes that are on offer, in blocks."""
+    """Return the available lease durations, in blocks."""
     auction = await shop.market.terms() if sells_tickets(shop) else AuctionTerms()
     return auction.leases
 
 
 def sold(shop: Shop) -> tuple[Source, ...]:
-    """Return the sources that new orders are of."""
+    """Return the sources of new orders."""
     return tuple(
         each
         for each in shop.rules.sources

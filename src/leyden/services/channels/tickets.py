@@ -1,7 +1,7 @@
-"""Following tickets in the market until filled, cancelled or missing.
+"""Follow tickets in the market until they are filled, cancelled or missing.
 
-Each step moves one order as far as its ticket has come; an order that the
-database rejects delays no other.
+Each step advances one order to the state of its ticket; an order that the
+database rejects does not delay the others.
 """
 
 import asyncio
@@ -36,11 +36,11 @@ async def follow(shop: Shop, due: ClaimedTask) -> None:
     rules = shop.rules
     pause = rules.tickets_every
     try:
-        for look in range(rules.tickets_looks):
-            if look:
+        for poll in range(rules.tickets_polls):
+            if poll:
                 await _poll_new(shop)
-            await _poll_all(shop, report_missing=look == 0)
-            pause = rules.tickets_pause if look else pause
+            await _poll_all(shop, report_missing=poll == 0)
+            pause = rules.tickets_pause if poll else pause
     except MarketAway as error:
         pause = rules.tickets_every
         log.warning("can't follow tickets", extra={"why": str(error)})
@@ -66,7 +66,7 @@ async def _poll_new(shop: Shop) -> None:
     """
     rules = shop.rules
     until = time.monotonic() + rules.tickets_every.total_seconds()
-    looked: dict[str, float] = {}  # when, by order
+    polled: dict[str, float] = {}  # when, by order
     while (left := until - time.monotonic()) > 0:
         since = shop.clock() - rules.tickets_new_for
         new = await shop.database.reader.orders.ticketed_since(since, most=_BATCH)
@@ -75,8 +75,8 @@ async def _poll_new(shop: Shop) -> None:
             waited = shop.clock() - (order.paid_at or since)
             pause = max(rules.tickets_pause, waited / _WAIT_PER_PAUSE)
             shortest = min(shortest, pause.total_seconds())
-            if now - looked.get(order.id, -math.inf) >= pause.total_seconds():
-                looked[order.id] = now
+            if now - polled.get(order.id, -math.inf) >= pause.total_seconds():
+                polled[order.id] = now
                 due.append(order)
         await _follow(shop, due, report_missing=False)
         await asyncio.sleep(shortest)
@@ -114,8 +114,8 @@ async def _move(shop: Shop, order: Order, progress: Progress) -> None:
 async def _cancel_broken_ticket(shop: Shop, order: Order) -> None:
     """Cancel a registered ticket without a bid; the payment becomes credit.
 
-    The buyer's poold would wait for this ticket forever, and the buyer has
-    to be told about any other ticket, so we do not replace the ticket.
+    The buyer's poold would wait for this ticket forever, and the buyer would
+    have to register a new one, so we do not replace the ticket.
     """
     log.error(
         "a ticket was registered, but the auction has no bid", extra={"order": order.id}
@@ -138,7 +138,7 @@ def _has_changed(order: Order, progress: Progress) -> bool:
 
 
 async def apply_progress(shop: Shop, order_id: str, progress: Progress) -> None:
-    """Move the order as far as its ticket has come."""
+    """Advance the order to the state of its ticket."""
 
     async def step() -> None:
         async with shop.database.transaction() as tx:
@@ -165,7 +165,7 @@ def _apply(work: UnitOfWork, order: Order, progress: Progress) -> None:
     if progress.state is TicketState.OFFERED:
         return
     if progress.state is TicketState.FILLED and progress.lease is None:
-        # Its cost, and so the refund, is not known yet: the next poll asks again.
+        # Its cost, and so the refund, is unknown: wait for the next poll.
         log.warning("a filled ticket has no lease yet", extra={"order": order.id})
         return
     if order.status is Status.CREATED:

@@ -17,19 +17,19 @@ class Tracked(Struct, frozen=True, kw_only=True):
 
     order: Order
     steps: tuple[tuple[Status, datetime], ...]
-    seen: Sats  # on the chain, and not deep enough yet
-    arrived: Sats  # on the chain, and counted
-    confirmations: int  # what a payment of all that is due needs
+    seen: Sats  # on-chain, without enough confirmations yet
+    arrived: Sats  # on-chain, and counted
+    confirmations: int  # that a payment of the whole amount due needs
     ticket: str  # a bearer instrument
     channel: LeasedChannel | None = None  # once the order is filled
     bumps: tuple[KnownBump, ...] = ()  # of its transaction, which stayed unconfirmed
-    lost: bool = False  # its channel was published, and can never come
+    lost: bool = False  # its channel was published, but can never open
 
     __repr__ = hiding("ticket")
 
     @property
     def unused_fee(self) -> Sats:
-        """What the auction left of its share, and the buyer got back."""
+        """The unused part of the auction's share that the buyer got back."""
         return self.channel.unused_fee if self.channel else Sats(0)
 
     @property

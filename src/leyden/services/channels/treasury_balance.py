@@ -27,11 +27,11 @@ class TreasuryBalance(Struct, frozen=True, kw_only=True):
     standing: Standing | None
     no_standing: str
     alarm: str
-    outstanding: Sats  # what tickets may still take
-    tickets: list[Order]  # which nobody has registered, or are to be made
+    outstanding: Sats  # that tickets may still take
+    tickets: list[Order]  # orders whose ticket is not registered or not created yet
 
 
-async def look(shop: Shop) -> TreasuryBalance:
+async def read(shop: Shop) -> TreasuryBalance:
     """Query treasury and auction at once; one may fail without the other."""
     reader = shop.database.reader.orders
     (holdings, no_holdings), (standing, no_standing) = await asyncio.gather(
@@ -40,7 +40,7 @@ async def look(shop: Shop) -> TreasuryBalance:
             "This platform has no treasury.",
         ),
         _asked(
-            pool_account.look(shop.account, shop.database) if shop.account else None,
+            pool_account.read(shop.account, shop.database) if shop.account else None,
             "The market is simulated, without a Pool account.",
         ),
     )
@@ -67,6 +67,6 @@ async def _asked(question: Awaitable[T] | None, otherwise: str) -> tuple[T | Non
         async with asyncio.timeout(_PATIENCE_S):
             return await question, ""
     except TimeoutError:
-        return None, "It does not answer."
+        return None, "It does not respond."
     except (Away, MarketRefused) as error:
         return None, str(error)

@@ -1,8 +1,9 @@
-"""Recognizing the treasury: each lnd has its own public key.
+"""Recognize the treasury by its lnd's public key.
 
-The first treasury seen is remembered. Another lnd in its place may be meant
-(then the setting `treasury_pubkey` names it) or a mistake. The mistake
-would go unnoticed otherwise, and earlier payments are in the first lnd.
+The public key of the first treasury is stored. Another lnd in its place may
+be intended (then the setting `treasury_pubkey` names it) or a mistake. The
+mistake would go unnoticed otherwise, and earlier payments are in the first
+lnd.
 """
 
 import logging
@@ -18,7 +19,7 @@ log = logging.getLogger(__name__)
 async def check_treasury(shop: Shop) -> None:
     """Check the treasury's public key; warn if it is an unexpected one.
 
-    A second call writes nothing. A treasury that does not answer is not
+    A second call writes nothing. A treasury that does not respond is not
     taken for another one.
     """
     try:
@@ -55,7 +56,7 @@ async def _remembered(shop: Shop, found: str) -> Remembered:
 
 
 async def alarm(database: Database) -> str:
-    """Return the alarm about the treasury; empty if all is well."""
+    """Return an alarm about the treasury; empty if it is the expected one."""
     known = await database.reader.treasury.find()
     if known is None or not known.stranger:
         return ""

@@ -32,7 +32,7 @@ _TRIES = 8
 
 
 class UnitOfWork(Struct, kw_only=True):
-    """Locked orders with their balances, outputs and tasks: read, and to be written."""
+    """Locked orders with their balances and outputs, and the changes to write."""
 
     now: datetime
     _orders: dict[str, Order]
@@ -110,7 +110,7 @@ class UnitOfWork(Struct, kw_only=True):
         return Sats(self.holds(order) - order.total_fee)
 
     def outstanding(self, organization_id: str) -> Sats:
-        """Return an organization's debt for money that the chain took back."""
+        """Return an organization's debt for payments that the chain reversed."""
         return Sats(-self.balance(ledger.receivable(organization_id)))
 
     def owes(self, organization_id: str) -> Sats:
@@ -138,7 +138,7 @@ class UnitOfWork(Struct, kw_only=True):
                 self._balances[place] = Sats(self.balance(place) + sats)
 
     def change(self, order: Order) -> Order:
-        """Record a change of an order that is not a change of its status."""
+        """Record a change of an order other than of its status."""
         self._orders_before.setdefault(order.id, self._orders[order.id])
         self._orders[order.id] = order
         return order
@@ -157,7 +157,7 @@ class UnitOfWork(Struct, kw_only=True):
         return output
 
     def keep_lease(self, order_id: str, lease: Lease) -> None:
-        """Record the lease that an order's ticket became."""
+        """Record the lease of an order."""
         self._leases.append((order_id, lease))
 
     def put(self, kind: str, order_id: str, *, due: datetime | None = None) -> None:

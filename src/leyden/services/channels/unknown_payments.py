@@ -1,7 +1,7 @@
-"""Payments in the treasury for orders that are not known here.
+"""Payments in the treasury for orders that this database does not have.
 
-They are of orders that were created after the backup from which this installation was
-restored: nobody but a person can know what their payers were promised.
+These orders were created after the backup from which this installation was restored.
+Only a person can decide what to do about them.
 """
 
 from leyden.domain.payments import PaidOrder
@@ -9,7 +9,7 @@ from leyden.services.channels.shop import Shop
 
 
 async def find(shop: Shop) -> list[PaidOrder]:
-    """List the payments over Lightning without an order, of the newest invoices."""
+    """List Lightning payments without an order, among the newest invoices."""
     if shop.treasury is None:
         return []
     paid = await shop.treasury.paid_orders()

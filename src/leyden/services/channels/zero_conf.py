@@ -1,8 +1,9 @@
-"""Channels that are usable before they are confirmed: where they are refused at once.
+"""Reject zero-conf channels that certainly can't be opened.
 
-Both lnds have to know such channels, and the buyer's has to accept this one: its owner
-runs a channel acceptor, which nobody can ask beforehand. Where a refusal is certain it
-comes before anything is priced; else at the opening, and the payment goes back.
+Both lnds must support zero-conf channels, and the buyer's must accept this one: its
+owner runs a channel acceptor, which can't be queried beforehand. If a refusal is
+certain, the channel is rejected before it is priced; otherwise the opening may fail,
+and then the payment is returned.
 """
 
 from typing import Final
@@ -13,12 +14,12 @@ from leyden.errors import Malformed, Upgrading
 from leyden.services.channels import reservations
 from leyden.services.channels.shop import Shop
 
-# The first version that knows them: one before it opens them as ordinary channels.
+# The first schema version with them: an older version opens them as ordinary channels.
 _KNOWN_SINCE: Final = "0036_zero_conf"
 
 
 async def is_offered(shop: Shop, wallet: SellerWallet) -> bool:
-    """Return whether the seller opens such channels, and every replica knows them."""
+    """Return whether the seller and every replica support zero-conf channels."""
     if ZERO_CONF not in wallet.features:
         return False
     if await shop.database.reader.replicas.floor() >= _KNOWN_SINCE:
@@ -28,10 +29,10 @@ async def is_offered(shop: Shop, wallet: SellerWallet) -> bool:
 
 
 async def check(shop: Shop, key: str, hosted: Node | None, *, announce: bool) -> None:
-    """Raise Malformed if the node certainly gets no such channel."""
+    """Raise Malformed if the node certainly can't get a zero-conf channel."""
     if announce:
         raise Malformed("zero_conf: needs a private channel; leave announce out")
-    wallet = await reservations.look(shop)
+    wallet = await reservations.read_wallet(shop)
     if ZERO_CONF not in wallet.features:
         raise Malformed("zero_conf: the seller does not support it; leave it out")
     if not await is_offered(shop, wallet):

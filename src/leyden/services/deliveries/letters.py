@@ -34,7 +34,7 @@ LINK: Final = "link of an email"
 PASSWORD: Final = "password at a reset"  # noqa: S105  a purpose
 _COUNTED: Final = "emails"
 _HOUR: Final = timedelta(hours=1)
-_PER_ADDRESS: Final = 10  # of a kind, an hour, whoever asks
+_PER_ADDRESS: Final = 10  # of a kind, an hour, by any sender
 _PER_ORGANIZATION: Final = 60
 _encode = msgspec.json.Encoder().encode
 _decode = msgspec.json.Decoder(Letter).decode
@@ -154,7 +154,7 @@ async def _is_for_somebody(
         expires=waiting.expires,
     )
     async with due.transaction() as tx:
-        await tx.email_links.forget(now=emailing.clock())
+        await tx.email_links.delete(now=emailing.clock())
         await tx.email_links.add(link)
     return True
 

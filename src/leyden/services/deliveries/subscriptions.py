@@ -142,7 +142,7 @@ async def delete(
         found = await lock(
             tx, organization_id, subscription_id, scopes, actor=actor, now=now
         )
-        await tx.subscriptions.forget(subscription_id)
+        await tx.subscriptions.delete(subscription_id)
         await audit(tx, found, "subscription deleted", actor=actor, now=now)
 
 

@@ -172,7 +172,7 @@ async def prune(
     full = len(aged) == _LOGS_AT_ONCE
     for organization_id in aged:
         async with due.transaction() as tx:
-            forgotten = await tx.events.forget(
+            forgotten = await tx.events.delete(
                 organization_id, before=before, most=_FORGOTTEN_AT_ONCE
             )
         full = full or forgotten == _FORGOTTEN_AT_ONCE

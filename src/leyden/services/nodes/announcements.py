@@ -70,10 +70,10 @@ async def node_deleted(tx: Stores, node: Node) -> None:
     await tx.webhooks.give_all_up(node.id)
 
 
-async def forget(tx: Stores, node_id: str) -> None:
+async def delete(tx: Stores, node_id: str) -> None:
     """Delete all webhook data of a node that no longer exists."""
-    await tx.webhooks.forget(node_id)
-    await tx.receivers.forget(node_id)
+    await tx.webhooks.delete(node_id)
+    await tx.receivers.delete(node_id)
 
 
 async def _is_due(tx: Stores, node: Node, event: Event, now: datetime) -> bool:
@@ -81,7 +81,7 @@ async def _is_due(tx: Stores, node: Node, event: Event, now: datetime) -> bool:
         case StatusChanged(status):
             return status in ANNOUNCED
         case BlocksOutOfOrder():
-            # Whoever reads the log may have been restarted amid a burst of lines.
+            # The reader of the log may have been restarted amid a burst of lines.
             last = await tx.webhooks.last_error(node.id)
             return last is None or not is_recent(last, now=now, within=QUIET)
     return True

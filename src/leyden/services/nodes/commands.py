@@ -160,7 +160,7 @@ async def renew_certificate(
         after = apply_command(before, Action.SETTINGS, now=now)
         if tls is not None:
             name = before.api_endpoint
-            await tx.issued.forget(name)  # nobody else is asked for one any more
+            await tx.issued.delete(name)  # nobody else is asked for one any more
         else:
             tls = await launch_specs.newest_certificate(fleet, tx, before, now=now)
         await launch_specs.keep_certificate(fleet, tx, before, tls)

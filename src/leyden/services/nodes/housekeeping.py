@@ -75,13 +75,13 @@ class Housekeeping:
         await self._drills.look(running)
         async with work.transaction() as tx:
             now = self._fleet.clock()
-            await tx.replaced_backups.forget_old(until=now - resealing.KEPT_FOR)
+            await tx.replaced_backups.delete_old(until=now - resealing.KEPT_FOR)
             await self._places.flush(tx)
             due = now + self._fleet.rules.look_every
             await work.reschedule(tx, due=due)
 
     async def _look_at(self, node: Node) -> None:
-        found = self._fleet.homes.look(node, self._places.of(node))
+        found = self._fleet.homes.read_changes(node, self._places.of(node))
         if found.channel_backup is not None:
             self._unstored.add(node.id)
         if node.id in self._unstored:

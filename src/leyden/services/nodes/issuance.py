@@ -118,7 +118,7 @@ async def obtain(issuance: Issuance, due: ClaimedTask) -> None:
     row = await issuance.database.reader.issued.find(due.key)
     if row is None or await _is_over(issuance, row):
         async with due.transaction() as tx:
-            await tx.issued.forget(due.key)
+            await tx.issued.delete(due.key)
             await due.done(tx)
         return
     now = issuance.clock()

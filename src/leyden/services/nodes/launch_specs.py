@@ -68,8 +68,8 @@ async def next_certificate(
     """Return the certificate for a start at this time; None to keep it.
 
     A certificate of an external authority takes precedence over ours, and is
-    used even before half of the current one's life is over: nobody knows when
-    the next start will be.
+    used even before half of the current one's life is over: it is unknown
+    when the next start will be.
     """
     issued = await _issued(fleet, stores, node, now=now)
     if issued is not None and issued.chain_pem != sealed.certificate:

@@ -1,14 +1,14 @@
 """Onion addresses of nodes, where the operator runs Tor.
 
-A node gets its key with its peer port, in the same transaction; Tor is told of the
+A node gets its key with its peer port, in the same transaction; Tor gets the
 service later, by one process at a time:
 
 1. Create keys for nodes that are older than the setting.
 2. Ask Tor for its services, and plan the changes (domain/onions.py).
 3. Add what is missing to Tor, and store where each service leads.
 
-After a kill before that is stored, the next look adds the service again. A restarted
-Tor has no services: the next look adds all of them. Nothing waits for Tor, and no node
+After a kill before that is stored, the next run adds the service again. A restarted
+Tor has no services: the next run adds all of them. Nothing waits for Tor, and no node
 starts later without it.
 """
 

@@ -57,7 +57,7 @@ class Routes:
         return node.edition, route_to(node, self._fleet.rules.ports)
 
     async def follow(self) -> None:
-        """Update the gateway until cancelled, whoever changes the nodes.
+        """Update the gateway until cancelled, whichever process changes the nodes.
 
         Each replica that serves gateways does this by itself. Its updates are not
         tasks, but a queued ROUTES task wakes it.

@@ -95,7 +95,7 @@ class Watching:
             if self._held.get(shard) is held:
                 del self._held[shard]
                 for node_id in held.nodes:
-                    self._fleet.runtime.forget(node_id)
+                    self._fleet.runtime.unwatch(node_id)
 
     async def _begin(self, shard: int, held: _Held) -> None:
         self._adopting += 1
@@ -278,7 +278,7 @@ class Watching:
 
     async def _hand_over(self, node_id: str) -> None:
         """Stop listening to a node that is not ours; queue its task."""
-        self._fleet.runtime.forget(node_id)
+        self._fleet.runtime.unwatch(node_id)
         try:
             async with self._fleet.database.transaction() as tx:
                 await tx.tasks.put(NODE, node_id, due=self._fleet.clock())

@@ -1,4 +1,4 @@
-"""Alarms as metrics, as events and in the log, for operators who look at no pages."""
+"""Report alarms as metrics, as events and in the log, without a visit to a page."""
 
 import asyncio
 import logging
@@ -12,7 +12,7 @@ from leyden.domain.alarms import Kind
 from leyden.domain.events import CLEARED, INSTALLATION, RAISED, Event
 from leyden.errors import Away
 from leyden.services.operators.alarms import Alarm, list_alarms
-from leyden.services.operators.oversight import proven
+from leyden.services.operators.oversight import violations
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.stores import Stores
@@ -21,52 +21,54 @@ ALARMS: Final = "alarms"  # a kind of task
 _ALARM: Final = Gauge(
     "leyden_alarm", "1 while an operator has to look after this.", ["alarm"]
 )
-_LOOK_EVERY_S: Final = 60.0
-# All entries are read: not at a start, which may be one of many.
-_FIRST_PROOF: Final = timedelta(hours=1)
-_PROVE_EVERY: Final = timedelta(days=1)
+_CHECK_EVERY_S: Final = 60.0
+# Verifying reads all entries of the ledger, which would slow down every restart.
+_FIRST_VERIFICATION: Final = timedelta(hours=1)
+_VERIFY_EVERY: Final = timedelta(days=1)
 
 log = logging.getLogger(__name__)
 
 
 class AlarmWatch:
-    """What this process finds, as metrics, and as events if the task is ours."""
+    """Checks the alarms in every process; one process logs them as events."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self.found: frozenset[Alarm] | None = None  # nobody has looked yet
+        self.found: frozenset[Alarm] | None = None  # None: not checked yet
 
     async def watch(self) -> None:
-        """Look every minute, and verify the ledger once a day, until cancelled."""
+        """Check alarms every minute, and the ledger once a day, until cancelled."""
         broken: list[Alarm] = []
         platform = self._platform
-        prove_at = platform.clock() + _FIRST_PROOF
+        verify_at = platform.clock() + _FIRST_VERIFICATION
         while True:
-            await asyncio.sleep(_LOOK_EVERY_S)  # at a start others may be starting too
+            # Sleep first: what the alarms check may still be starting.
+            await asyncio.sleep(_CHECK_EVERY_S)
             try:
-                if platform.clock() >= prove_at:
-                    prove_at = platform.clock() + _PROVE_EVERY
-                    broken = await prove(platform)
-                self.found = await look(platform, self.found or (), broken)
+                if platform.clock() >= verify_at:
+                    verify_at = platform.clock() + _VERIFY_EVERY
+                    broken = await ledger_alarms(platform)
+                self.found = await check(platform, self.found or (), broken)
             except Away as error:
                 log.info("could not check alarms", extra={"why": error.message})
             except Exception:
                 log.exception("could not check alarms")
 
     async def follow(self, work: ClaimedTask) -> None:
-        """Log as events what begins and ends, for as long as the task is ours.
+        """Log raised and cleared alarms as events, while this process has the task.
 
-        One process does, and the same one: what is nearly full is its own disk.
+        It is always the same process as long as it runs, as disk space is checked on
+        the process's own machine.
         """
         while True:
             if self.found is not None:
                 async with work.transaction() as tx:
-                    await tell(tx, self.found, now=self._platform.clock())
-            await asyncio.sleep(_LOOK_EVERY_S)
+                    await log_changes(tx, self.found, now=self._platform.clock())
+            await asyncio.sleep(_CHECK_EVERY_S)
 
 
-async def tell(tx: Stores, found: Collection[Alarm], *, now: datetime) -> None:
-    """Log each kind that began, and each that is over, once."""
+async def log_changes(tx: Stores, found: Collection[Alarm], *, now: datetime) -> None:
+    """Log an event for each kind of alarm that was raised or cleared, once."""
     present: dict[str, list[str]] = {}
     for each in sorted(found, key=str):
         present.setdefault(each.kind.value, []).append(each.what)
@@ -84,17 +86,18 @@ def _event(kind: str, status: str, what: str) -> Event:
     return Event(organization_id=INSTALLATION, type=kind, data=data)
 
 
-async def prove(platform: Platform) -> list[Alarm]:
-    """Verify the ledger; return an alarm for each rule that does not hold."""
-    return [Alarm(Kind.LEDGER_BROKEN, str(each)) for each in await proven(platform)]
+async def ledger_alarms(platform: Platform) -> list[Alarm]:
+    """Verify the ledger; return an alarm for each violation."""
+    broken = await violations(platform)
+    return [Alarm(Kind.LEDGER_BROKEN, str(each)) for each in broken]
 
 
-async def look(
+async def check(
     platform: Platform,
     raised: Collection[Alarm] = (),
     broken: Collection[Alarm] = (),
 ) -> frozenset[Alarm]:
-    """Set the metrics, log what is new since `raised` or over; return the alarms."""
+    """Return the alarms; set the metrics, and log what changed since `raised`."""
     found = [*broken, *await list_alarms(platform, now=platform.clock())]
     kinds = {each.kind for each in found}
     for kind in Kind:

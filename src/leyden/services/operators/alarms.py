@@ -1,4 +1,4 @@
-"""What an operator has to look after, each with what to do about it."""
+"""The alarms: problems that an operator must solve, each with what to do about it."""
 
 import asyncio
 import shutil
@@ -28,7 +28,7 @@ from leyden.services.platform import Platform
 from leyden.storage.counts import Queue
 from leyden.values import Struct
 
-_OFTEN: Final = 10  # a task tried so often fails
+_MANY_ATTEMPTS: Final = 10  # a task with as many counts as failing
 _ANSWERS_WITHIN_S: Final = 5.0
 _LEAST_FREE: Final = 2 << 30
 
@@ -45,7 +45,7 @@ class Alarm(Struct, frozen=True):
 
 
 async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
-    """List the alarms, except of the ledger: `verify` reads all of it."""
+    """List the alarms, except the ledger's: `verify` reads every entry for those."""
     counts = platform.database.reader.counts
     queues = await counts.tasks()
     found = _queues(queues, now)
@@ -80,7 +80,7 @@ async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
 
 
 def disk(folder: Path, *, least: int = _LEAST_FREE) -> list[Alarm]:
-    """Return the alarm of a disk with less space than that; none without the folder."""
+    """Return an alarm if less than `least` bytes are free; none without the folder."""
     if not folder.exists():
         return []
     free = shutil.disk_usage(folder).free
@@ -98,7 +98,7 @@ def _queues(queues: Sequence[Queue], now: datetime) -> list[Alarm]:
     for queue in queues:
         if now - queue.next_due > LATE:
             what = f"{queue.kind}: has not run for a while"
-        elif queue.most_attempts >= _OFTEN:
+        elif queue.most_attempts >= _MANY_ATTEMPTS:
             what = f"{queue.kind}: failed {queue.most_attempts} times"
         else:
             continue
@@ -107,7 +107,7 @@ def _queues(queues: Sequence[Queue], now: datetime) -> list[Alarm]:
 
 
 async def _reversed(platform: Platform) -> list[Alarm]:
-    """Return what the chain took back: a loss until its buyers have repaid it."""
+    """Return an alarm about reversed payments that the buyers have not repaid."""
     owing = await platform.database.reader.ledger.receivables()
     if not owing:
         return []
@@ -150,7 +150,7 @@ async def _seller(shop: Shop) -> list[Alarm]:
         return []
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
-            balance = await seller_balance.look(shop)
+            balance = await seller_balance.read(shop)
     except SellerAway as error:
         return [
             Alarm(Kind.SELLER_AWAY, f"customers can't order direct channels: {error}")
@@ -181,7 +181,7 @@ async def _peer_ports(fleet: Fleet) -> list[Alarm]:
 
 
 async def _tor(fleet: Fleet) -> list[Alarm]:
-    """Return what keeps peers from onion addresses."""
+    """Return an alarm if peers can't reach onion addresses, with the reason."""
     if fleet.tor is None:
         return []
     what = ""
@@ -203,14 +203,14 @@ async def _auction(shop: Shop) -> list[Alarm]:
     rules = shop.rules.upkeep
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
-            standing = await pool_account.look(shop.account, shop.database)
+            standing = await pool_account.read(shop.account, shop.database)
     except (MarketAway, MarketRefused, TimeoutError):
         what = "the auction does not respond: customers can't order channels"
         return [Alarm(Kind.MARKET_AWAY, what)]
     found = []
     if what := standing.alarm(low=rules.low):
         found.append(Alarm(Kind.POOL_LOW, what))
-    # It is renewed by itself a little before: an alarm says that this fails.
+    # It is renewed automatically a day earlier: the alarm means that this failed.
     if standing.blocks_left < rules.renew_before_blocks - BLOCKS_PER_DAY:
         what = (
             f"the Pool account expires in {standing.blocks_left} blocks and was not "

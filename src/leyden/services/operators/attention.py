@@ -14,7 +14,7 @@ from leyden.values import Struct
 
 log = logging.getLogger(__name__)
 
-# What was due so long ago is not being done.
+# Work that is overdue by more than this counts as stuck.
 LATE: Final = timedelta(minutes=5)
 _MOST_ORDERS: Final = 200
 _MISSING: Final = "the market lost the ticket: end the order with `leyden pool abandon`"

@@ -1,27 +1,27 @@
-"""The rules that `verify` checks, by the names that it prints.
+"""The rules that `verify` checks, with the numbers that it prints.
 
-I1  all accounts together add up to zero
-I2  a stored balance is the sum of its entries
-I3  no account is negative that must not be
+I1  the balances of all accounts sum to zero
+I2  a stored balance is the sum of the account's entries
+I3  an account is negative only if it may be
 I4  a payment is booked once
-I5  what is booked as received is what the treasury received
-I6  an order holds what its state says, and all it held is accounted for
-I7  a coupon was claimed once, and only by the organization it is for
-I8  an order moved along the table of moves
-I9  an order has at most one ticket
-I10 a pending event has a task that will send it, or a paused receiver; so has a
-    subscription that is behind the log
-I11 what went to the auction for a channel is what its lease cost, and what it
-    left of its share is the buyer's, unless the quote said otherwise
-I12 a node has at most one lnd
-I13 what was acknowledged is on disk
+I5  the ledger books as received what the treasury received
+I6  an order holds what its status requires, and all its money is accounted for
+I7  a coupon was claimed once, and its credit went to the organization that claimed it
+I8  an order's recorded status changes follow the table of moves
+I9  an order has the ticket that its status requires; only an open one reserves coins
+I10 a pending event, or a subscription that is behind the event log, has a task that
+    sends it, unless its receiver is paused
+I11 the price booked for a channel is what its lease cost, and the unused part of the
+    fee went back to the buyer, unless the quote said otherwise
+I12 at most one lnd process runs for a node
+I13 an acknowledged commit is on disk
 """
 
 from leyden.values import Struct
 
 
 class Broken(Struct, frozen=True):
-    """A rule that does not hold, and where."""
+    """A violation of a rule: the rule's number, and what violates it."""
 
     rule: str
     where: str

@@ -1,11 +1,11 @@
-"""Rotating the sealing keys.
+"""Rotate the sealing keys.
 
-1. A new key goes into the file, first in line; the old ones still open.
-2. Every sealed column is sealed anew, a batch a transaction, each value only if it is
-   still what was read. Running servers meet the new key and read the file again.
-3. When nothing is left under the old keys, they are forgotten.
+1. Add a new key to the file as the first one. The old keys still open older values.
+2. Re-encrypt every sealed column in batches, each value only if it has not changed
+   since it was read. Running servers read the file again when they meet the new key.
+3. When no value needs the old keys any more, remove them from the file.
 
-Killed anywhere, the next run goes on.
+If the process is killed at any point, the next run completes the rotation.
 """
 
 from collections.abc import Iterable
@@ -22,13 +22,13 @@ _BATCH = 500
 
 
 def rotate(url: str, secrets_path: Path, files: Iterable[Path] = ()) -> int:
-    """Seal everything anew under a new key, files too; return the number of values."""
+    """Re-encrypt all sealed values and files with a new key; return their number."""
     keyring = load_keyring(secrets_path).with_new_key()
     save_keyring(secrets_path, keyring)
     sealer = Sealer(keyring)
     count = 0
     while changed := sum(
-        _seal_anew(url, sealer, table, column)
+        _reseal(url, sealer, table, column)
         for table in metadata.sorted_tables
         for column in table.columns
         if column.info.get("sealed")
@@ -42,7 +42,7 @@ def rotate(url: str, secrets_path: Path, files: Iterable[Path] = ()) -> int:
     return count
 
 
-def _seal_anew(url: str, sealer: Sealer, table: Table, column: Column[bytes]) -> int:
+def _reseal(url: str, sealer: Sealer, table: Table, column: Column[bytes]) -> int:
     changed = 0
     last: tuple[object, ...] | None = None
     while True:

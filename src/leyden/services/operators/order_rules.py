@@ -1,4 +1,4 @@
-"""What every order keeps: its money, its moves, its ticket, and what it cost."""
+"""Check an order's money, status changes, ticket and cost against the ledger."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator
@@ -18,7 +18,7 @@ _SELLERS = {ledger.AUCTION, ledger.SELLER}
 async def broken_by(
     database: Database, order: Order, lease: Lease | None
 ) -> AsyncIterator[Broken]:
-    """Yield what is wrong with an order, its entries, moves, ticket and outputs."""
+    """Yield the rules that an order breaks: entries, moves, ticket and outputs."""
     entries = await database.reader.ledger.of_order(order.id)
     for problem in _holding(order, entries):
         yield Broken("I6", f"order {order.id}: {problem}")
@@ -26,15 +26,18 @@ async def broken_by(
         yield Broken("I11", f"order {order.id}: {problem}")
     moves = await database.reader.moves.of_order(order.id)
     if not _is_walk(order, moves):
-        yield Broken("I8", f"order {order.id} is {order.status} by no legal way")
+        what = f"its recorded status changes do not lead to {order.status}"
+        yield Broken("I8", f"order {order.id}: {what}")
     if (order.sealed_ticket is not None) != bool(order.ticket_ref):
-        yield Broken("I9", f"order {order.id} has half a ticket")
+        what = "it has a ticket or a ticket reference, but not both"
+        yield Broken("I9", f"order {order.id}: {what}")
     is_direct, has_ticket = order.destination is not None, bool(order.ticket_ref)
     if order.status in TICKETED and has_ticket is is_direct:
-        yield Broken("I9", f"order {order.id} is {order.status} without its ticket")
+        what = "and direct, but has a ticket" if is_direct else "without a ticket"
+        yield Broken("I9", f"order {order.id}: it is {order.status} {what}")
     coins = await database.reader.reserved_coins.of_order(order.id)
     if coins and order.status in ENDED:
-        yield Broken("I9", f"order {order.id} has ended and reserves coins")
+        yield Broken("I9", f"order {order.id}: it has ended, but still reserves coins")
     for known in await database.reader.outputs.of_order(order.id):
         booked = sum(
             (1 if each.entry.source == ledger.RECEIVED else -1) * each.entry.sats
@@ -42,25 +45,26 @@ async def broken_by(
             if each.entry.key.startswith(f"chain:{known.outpoint}#")
         )
         counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
-        if booked != (known.sats if counts else 0):
-            yield Broken("I4", f"output {known.outpoint} is booked as {booked:,} sat")
+        if booked != (due := known.sats if counts else 0):
+            what = f"{booked:,} sat are booked instead of {due:,}"
+            yield Broken("I4", f"output {known.outpoint}: {what}")
 
 
 def _cost(
     order: Order, lease: Lease | None, entries: Iterable[Written]
 ) -> Iterator[str]:
-    """Compare what was booked with what the auction took and left, by lease."""
+    """Yield where the booked cost and refund differ from what the lease cost."""
     if lease is not None:
         booked = sum(
             each.entry.sats for each in entries if each.entry.target in _SELLERS
         )
         if booked != lease.cost:
-            yield f"its lease cost {lease.cost:,} sat, {booked:,} went to the auction"
+            yield f"its lease cost {lease.cost:,} sat, but {booked:,} sat are booked"
         undone = sum(
             each.entry.sats for each in entries if each.entry.source in _SELLERS
         )
         if undone != (0 if order.status is Status.FILLED else lease.cost):
-            yield f"it is {order.status}, and {undone:,} sat of its lease were undone"
+            yield f"it is {order.status}, but {undone:,} sat of its lease were reversed"
     if order.status is Status.FILLED:
         team = order.organization_id
         customer_accounts = {
@@ -84,11 +88,11 @@ def _cost(
         if lease is not None:
             due = min(order.unused_fee(lease), max(0, held - lease.cost))
         if back != due:
-            yield f"{due:,} sat are to come back to its buyer, {back:,} did"
+            yield f"its buyer should get {due:,} sat back, but got {back:,}"
 
 
 def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
-    """Return what is wrong with an order's held money and where it went."""
+    """List what is wrong with the money that an order holds, spent or returned."""
     place = ledger.held(order.id)
     into: Counter[Reason] = Counter()
     out: Counter[Reason] = Counter()
@@ -102,25 +106,27 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
     spent = sum(out[each] - into[each] for each in ledger.SPENT)
     back = out[Reason.RELEASED] if status is Status.FILLED else 0
     is_direct, handed_back = order.destination is not None, out[Reason.HANDED_BACK]
-    # A lock that ended while the seller opened the channel: it was given away.
+    # The HTLC expired while the seller opened the channel, so it was not paid for.
     price = min(order.total_fee, into.total() - handed_back)
     price = price if is_direct and handed_back else order.total_fee
     found = {
-        "its credit is not in the books": into[Reason.CREDIT_USED] != order.credit_used,
-        "its charge is not in the books": into[Reason.CHARGED] != order.charged,
-        f"it has ended and holds {holds:,} sat": status in ENDED and holds,
-        f"it is {status} and holds {holds:,} sat": (
+        "its used credit does not match the ledger": (
+            into[Reason.CREDIT_USED] != order.credit_used
+        ),
+        "its charge does not match the ledger": into[Reason.CHARGED] != order.charged,
+        f"it has ended, but still holds {holds:,} sat": status in ENDED and holds,
+        f"it is {status}, but holds {holds:,} sat instead of {price:,}": (
             status in TICKETED - ENDED
             and not handed_back
             and (holds < price if is_direct else holds != price)
         ),
-        f"it is being created with {holds:,} sat": (
+        f"its ticket is being created, but it holds only {holds:,} sat": (
             status is Status.CREATING and holds < order.total_fee
         ),
-        f"{spent:,} sat of it were spent": (
+        f"it is {status}, but {spent:,} sat were spent on it": (
             spent + back != (price if status is Status.FILLED else 0)
         ),
-        "its HTLC is held and not settled": (
+        "its HTLC is still held, but should be settled": (
             status in (TICKETED & ENDED if is_direct else TICKETED) and order.held_htlc
         ),
     }

@@ -32,16 +32,16 @@ class Overview(Struct, frozen=True, kw_only=True):
     queues: list[Queue]
     tried: list[FailingTask]  # failing jobs
     alarms: list[Alarm]
-    balances: dict[str, Sats]  # of places that are nobody's own
-    backups: list[Shown]  # none where no store is set
-    sources: tuple[Source, ...] = ()  # of channels; none where none are sold
+    balances: dict[str, Sats]  # of the platform's own accounts
+    backups: list[Shown]  # empty without a backup store
+    sources: tuple[Source, ...] = ()  # of channels; empty if none are sold
 
 
 class Patient(Struct, frozen=True):
     """A node that needs attention."""
 
     node: FailingNode
-    why: str  # it could not be started, where that is known
+    why: str  # why it could not be started, if known
 
 
 class OrganizationOverview(Struct, frozen=True, kw_only=True):
@@ -95,8 +95,8 @@ async def account(platform: Platform, organization_id: str) -> OrganizationOverv
     )
 
 
-async def proven(platform: Platform) -> list[Broken]:
-    """Check every rule of the ledger; return the violations."""
+async def violations(platform: Platform) -> list[Broken]:
+    """Check every rule except the treasury's; return the violations."""
     return await verify(platform.database, nodes_at=nodes_of(platform))
 
 

@@ -1,14 +1,14 @@
-"""Sealing keys: whether they belong to the database, checked at every start.
+"""Check at every start that the sealing keys are those of the database.
 
-The database keeps a value that only its own keys open. SQLAlchemy takes longer to
-import than the rest of a start, and is imported only where the value is not there.
+The database stores a value that only its own keys can open. Importing SQLAlchemy takes
+longer than the rest of a start, so it is imported only if that value is missing.
 """
 
 from pathlib import Path
 from typing import Final
 
 from leyden.errors import SetupError
-from leyden.storage import first_look
+from leyden.storage import schema_check
 from leyden.storage.secrets import Keyring, Sealer
 
 PURPOSE: Final = "check of the keys"
@@ -16,16 +16,16 @@ _CHECKED: Final = b"these are the keys"
 
 
 def check(url: str, keyring: Keyring) -> None:
-    """Raise SetupError for keys of another database; keep the value the first time."""
+    """Raise SetupError for keys of another database; store the value the first time."""
     sealer = Sealer(keyring)
-    sealed = first_look.sealed_check(url)
+    sealed = schema_check.sealed_check(url)
     if sealed is None:
-        sealed = _find_or_keep(url, sealer)
+        sealed = _find_or_add(url, sealer)
     sealer.open(sealed, purpose=PURPOSE)
 
 
 def refuse_lost(url: str, secrets_path: Path) -> None:
-    """Raise SetupError where a database was sealed with keys that are gone."""
+    """Raise SetupError if the database was sealed with keys that are lost."""
     if _find(url) is not None:
         raise SetupError(
             f"secrets_file: {secrets_path} does not exist, and this database was "
@@ -43,16 +43,16 @@ def _find(url: str) -> bytes | None:
         return connection.execute(select(secrets.c.sealed)).scalar()
 
 
-def _find_or_keep(url: str, sealer: Sealer) -> bytes:
-    """Return the value that is kept; keep one in the same transaction if none is."""
+def _find_or_add(url: str, sealer: Sealer) -> bytes:
+    """Return the stored value; store one in the same transaction if there is none."""
     from sqlalchemy import insert, select  # noqa: PLC0415  once in a database's life
 
     from leyden.storage.schema import connected  # noqa: PLC0415  the same
     from leyden.storage.tables import secrets  # noqa: PLC0415  the same
 
     with connected(url) as connection:
-        kept = connection.execute(select(secrets.c.sealed)).scalar()
-        if kept is None:
-            kept = sealer.seal(_CHECKED, purpose=PURPOSE)
-            connection.execute(insert(secrets).values(id=1, sealed=kept))
-        return bytes(kept)
+        stored = connection.execute(select(secrets.c.sealed)).scalar()
+        if stored is None:
+            stored = sealer.seal(_CHECKED, purpose=PURPOSE)
+            connection.execute(insert(secrets).values(id=1, sealed=stored))
+        return bytes(stored)

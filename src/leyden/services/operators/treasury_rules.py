@@ -1,4 +1,4 @@
-"""What the books and the treasury agree about: what it received, and who it is."""
+"""Compare the ledger with the treasury: its identity, and the payments it received."""
 
 from collections.abc import AsyncIterator
 from typing import Final
@@ -10,24 +10,25 @@ from leyden.payments.base import Payments
 from leyden.services.operators.broken_rules import Broken
 from leyden.storage.database import Database
 
-# More confirmations than any sum waits for: what has as many was forgotten.
-_ENOUGH: Final = 144
+# More than the platform ever waits for: such an output should be booked by now.
+_ENOUGH_CONFIRMATIONS: Final = 144
 
 
 async def broken_by_identity(
     database: Database, payments: Payments
 ) -> AsyncIterator[Broken]:
-    """Yield that it is another treasury than the one that took payments."""
+    """Yield a violation if another lnd answers than the one that received payments."""
     known = await database.reader.treasury.find()
     found = await payments.identity()
     if known is not None and found != known.pubkey:
-        yield Broken("I5", f"the treasury is {found}, and {known.pubkey} took payments")
+        what = f"the treasury is {found}, but {known.pubkey} received the payments"
+        yield Broken("I5", what)
 
 
 async def broken_by(
     database: Database, payments: Payments, orders: list[Order]
 ) -> AsyncIterator[Broken]:
-    """Yield what of these orders is booked otherwise than the treasury knows it."""
+    """Yield where the ledger and the treasury differ about payments of these orders."""
     requests = {
         order.payment_hash: (order, request)
         for order in orders
@@ -50,19 +51,23 @@ async def broken_by(
         if booked != received:
             yield Broken(
                 "I5",
-                f"order {order.id}: {received:,} sat came over Lightning, "
-                f"{booked:,} are booked",
+                f"order {order.id}: the treasury received {received:,} sat over "
+                f"Lightning, but {booked:,} are booked",
             )
     for order, _ in requests.values():
         for known in await database.reader.outputs.of_order(order.id):
             counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
             output = outputs.pop(known.outpoint, None)
             mined = output is not None and output.confirmations > 0
+            buried = output is not None and output.confirmations > _ENOUGH_CONFIRMATIONS
             if counts and not mined:
-                yield Broken("I5", f"output {known.outpoint} is booked and not there")
-            if not counts and output is not None and output.confirmations > _ENOUGH:
-                yield Broken("I5", f"output {known.outpoint} exists and is not booked")
+                what = "it is booked, but the treasury has no confirmed output"
+                yield Broken("I5", f"output {known.outpoint}: {what}")
+            if not counts and buried:
+                what = "it is confirmed, but not booked"
+                yield Broken("I5", f"output {known.outpoint}: {what}")
             if output is not None and output.sats != known.sats:
-                yield Broken("I5", f"output {known.outpoint} has another sum")
+                what = f"it has {output.sats:,} sat, but {known.sats:,} are recorded"
+                yield Broken("I5", f"output {known.outpoint}: {what}")
     for outpoint in outputs:
-        yield Broken("I5", f"output {outpoint} was never seen")
+        yield Broken("I5", f"output {outpoint}: the treasury has it, but no order does")

@@ -1,8 +1,8 @@
-"""Verification of the books, and of everything else promised.
+"""Verify the ledger and the other rules that must always hold.
 
-Every rule about money is checked from the entries up; broken_rules.py has their names.
-An empty list proves that all rules hold. What one order keeps is in order_rules.py,
-what only the treasury knows in treasury_rules.py, and everything else here.
+The rules about money are checked against the ledger's entries; broken_rules.py lists
+all rules. An empty result means that every rule holds. order_rules.py checks a single
+order, treasury_rules.py compares with the treasury, and this module checks the rest.
 """
 
 from collections.abc import AsyncIterator
@@ -27,21 +27,22 @@ async def verify(
     *,
     nodes_at: Path | None = None,
 ) -> list[Broken]:
-    """Check every rule, the treasury's books too if given; change nothing.
+    """Check every rule without changing anything; return the violations.
 
-    `nodes_at` is the folder of this machine's nodes, if it has any.
+    With `payments`, compare with the treasury too. `nodes_at` is the folder of this
+    machine's nodes, if it has any.
     """
     broken = [each async for each in _places(database)]
     broken += [each async for each in _coupons(database)]
     broken += [
-        Broken("I10", f"node {node_id} has webhooks that nothing will send")
+        Broken("I10", f"node {node_id} has pending webhooks, and no task sends them")
         for node_id in await database.reader.webhooks.without_task(WEBHOOKS)
     ]
     broken += [each async for each in _subscriptions(database)]
     broken += [Broken("I13", doubt) for doubt in await database.durability_risks()]
     if nodes_at is not None:
         broken += [
-            Broken("I12", f"node {node_id}: {number} lnds run in its folder")
+            Broken("I12", f"node {node_id}: {number} lnd processes run in its folder")
             for node_id, number in sorted(lnds(nodes_at).items())
             if number > 1
         ]
@@ -68,28 +69,28 @@ async def _places(database: Database) -> AsyncIterator[Broken]:
     reader = database.reader.ledger
     sums = await reader.sums()
     if total := sum(sums.values()):
-        yield Broken("I1", f"all entries together come to {total:,} sat")
-    kept = await reader.kept_balances()
-    for place in sorted({*kept, *filter(_is_kept, sums)}):
-        if kept.get(place, 0) != sums.get(place, 0):
+        yield Broken("I1", f"all entries together sum to {total:,} sat, not to 0")
+    stored = await reader.stored_balances()
+    for place in sorted({*stored, *filter(_has_stored_balance, sums)}):
+        if stored.get(place, 0) != sums.get(place, 0):
             yield Broken(
                 "I2",
-                f"{place} is kept as {kept.get(place, 0):,} sat, "
-                f"its entries come to {sums.get(place, 0):,}",
+                f"the stored balance of {place} is {stored.get(place, 0):,} sat, "
+                f"but its entries sum to {sums.get(place, 0):,}",
             )
     for place, sats in sorted(sums.items()):
         if sats < 0 and not ledger.may_go_below_zero(place):
-            yield Broken("I3", f"{place} is at {sats:,} sat")
+            yield Broken("I3", f"the balance of {place} is negative: {sats:,} sat")
 
 
-def _is_kept(place: str) -> bool:
+def _has_stored_balance(place: str) -> bool:
     return ":" in place
 
 
 async def _subscriptions(database: Database) -> AsyncIterator[Broken]:
-    """Find subscriptions that are behind without a task.
+    """Find subscriptions that are behind the event log and have no task.
 
-    An event that came between two looks has its task, so it is looked for again.
+    Read them twice: an event added between the two queries has its task by now.
     """
     reader = database.reader
     behind = [
@@ -104,7 +105,7 @@ async def _subscriptions(database: Database) -> AsyncIterator[Broken]:
         }
         for each in behind:
             if (each.id, each.position) in still:
-                what = f"subscription {each.id} has events that nothing will send"
+                what = f"subscription {each.id} is behind, and no task sends its events"
                 yield Broken("I10", what)
 
 
@@ -129,12 +130,13 @@ async def _coupons(database: Database) -> AsyncIterator[Broken]:
                 }:
                     granted += entry.entry.sats
             if granted != coupon.sats:
-                yield Broken("I7", f"a claimed coupon is not in the books ({credit})")
+                what = f"a claimed coupon does not match the ledger ({credit})"
+                yield Broken("I7", what)
     if -paid_out.get(ledger.PROMO, 0) != claimed:
         yield Broken(
             "I7",
-            f"coupons gave {-paid_out.get(ledger.PROMO, 0):,} sat, "
-            f"the claimed ones are worth {claimed:,}",
+            f"{-paid_out.get(ledger.PROMO, 0):,} sat were paid out for coupons, but "
+            f"the claimed coupons are worth {claimed:,}",
         )
 
 

@@ -64,7 +64,7 @@ async def create(
             raise Forbidden(_SPENDS)
         used = await tx.keys.count_live(organization_id, now=now)
         await quotas.check(tx, most, organization_id, Quota.KEYS, used=used)
-        await tx.keys.forget_ended(organization_id, now=now)
+        await tx.keys.delete_ended(organization_id, now=now)
         await tx.keys.add(key, digest=_digest(platform, text))
         tx.events.add(people_events.of_new_key(key), at=now)
         await tx.audit.add(

@@ -64,7 +64,7 @@ async def send_link(
     if not notices.is_on(platform):
         return False
     word = secrets.token_urlsafe(32)
-    await tx.email_links.forget(now=now)
+    await tx.email_links.delete(now=now)
     await tx.email_links.add(
         EmailLink(
             digest=letters.link_digest(platform.sealer, word),

@@ -168,7 +168,7 @@ async def leave(tx: Stores, user_id: str, organization_id: str) -> None:
     """End a former member's emails."""
     present = await _find(tx, user_id, organization_id)
     if present is not None:
-        await tx.subscriptions.forget(present)
+        await tx.subscriptions.delete(present)
 
 
 def _briefly(text: str) -> str:

@@ -73,7 +73,7 @@ async def invite(
         limits = quotas.limits(platform.settings)
         used = len(await tx.invitations.list_(organization_id, now=now))
         await quotas.check(tx, limits, organization_id, Quota.INVITATIONS, used=used)
-        await tx.invitations.forget_ended(organization_id, now=now)
+        await tx.invitations.delete_ended(organization_id, now=now)
         await tx.invitations.add(invitation, digest=_digest(platform, word))
         await tx.audit.add(
             at=now,

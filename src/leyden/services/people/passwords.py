@@ -16,12 +16,12 @@ from leyden.errors import Away, Malformed
 
 _SHORTEST = 10
 _LONGEST = 1_000
-# Each takes 64 MiB and most of a processor. Others wait, for a few seconds at most: a
+# Each hash takes 64 MiB and most of a CPU. Others wait, for a few seconds at most: a
 # longer queue is a flood, and its requests are refused.
 _SLOWLY = ThreadPoolExecutor(2, thread_name_prefix="password")
 MOST = 20
-# Whoever sends so many at once has company behind their address, or is a flood of their
-# own: they take no places of others.
+# More at once from one address are several people, or a flood: they must not take the
+# places of others.
 MOST_OF_ONE = 5
 _BUSY = "Too many people are signing in; try again in a moment."
 _COME_BACK_S = 5

@@ -1,11 +1,11 @@
 """Resetting a forgotten password by a link that is sent by email.
 
-The link works once, for an hour, in the browser in which it was asked for, and until
+The link works once, for an hour, in the browser in which it was requested, and until
 the password is changed. It ends all sessions, and leaves the second factor as it is.
-Only passkeys from before the address was confirmed end: whoever opened the link of an
-invitation first could add them, and the link was shown to who invited.
+Only passkeys from before the address was confirmed end: the first person to open an
+invitation's link could add them, and the inviter had seen the link.
 
-The request is answered before we look up whether the address is known: the answer, and
+The response is sent before we look up whether the address is known: the response, and
 its duration, are the same.
 """
 

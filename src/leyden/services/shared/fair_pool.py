@@ -100,7 +100,7 @@ class FairPool:
                     future.set_result(outcome.value)
                 else:
                     future.set_exception(outcome.error)
-        except BaseException as error:  # noqa: BLE001  it is told to whoever asked
+        except BaseException as error:  # noqa: BLE001  it is raised at the caller
             future.set_exception(error)
         finally:
             rest_s = min(taken_s * _REST, _LONGEST_REST_S)

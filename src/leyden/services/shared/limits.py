@@ -89,10 +89,10 @@ class Requests:
 
 
 class Refusals:
-    """Refusals of who asks on at once: these are late, so that there are few of them.
+    """Delays of refusals, so that callers who retry at once cause few of them.
 
-    A refusal costs nearly as much as an answer. An organization has one a second
-    without delay; past that a connection is refused once a second.
+    A refusal costs nearly as much as any response. An organization gets one a second
+    without delay; after that, a connection is refused once a second.
     """
 
     def __init__(self, *, after_s: float = _REFUSED_AFTER_S) -> None:

@@ -1,13 +1,13 @@
--- Organizations, people, and who is a member of which.
+-- Organizations, people, and memberships.
 
 -- name: reach
--- Asked by the readiness probe: costs the same however much there is.
+-- For the readiness probe: takes the same time however large the database is.
 SELECT id
 FROM organization
 LIMIT 1;
 
 -- name: add_organization
--- Returns nothing where the id or the name is taken.
+-- Returns nothing if the id or the name is in use.
 INSERT INTO organization (id, name, created)
 VALUES (:id, :name, :created)
 ON CONFLICT DO NOTHING
@@ -30,14 +30,14 @@ FROM organization
 ORDER BY created;
 
 -- name: add_person
--- Returns nothing where the email address is taken.
+-- Returns nothing if the email address is in use.
 INSERT INTO person (id, email, password, created)
 VALUES (:id, :email, :password, :created)
 ON CONFLICT DO NOTHING
 RETURNING id;
 
 -- name: find_person
--- Without the digest of the password: whoever does not check it has no need of it.
+-- Without the password hash, which only sign-in needs.
 SELECT id, email, created
 FROM person
 WHERE email = :email;

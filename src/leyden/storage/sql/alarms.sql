@@ -1,4 +1,4 @@
--- Alarms that are raised.
+-- Raised alarms.
 
 -- name: list
 SELECT kind

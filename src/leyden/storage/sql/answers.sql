@@ -1,14 +1,14 @@
--- Answers kept for a day under their Idempotency-Key.
+-- Responses, stored for a day under their Idempotency-Key.
 
--- name: forget_expired
--- One key whose day is over may be used anew.
+-- name: delete_expired
+-- An expired key can be used again.
 DELETE FROM saved_answer
 WHERE organization_id = :organization_id
     AND key = :key
     AND expires <= :now;
 
 -- name: claim
--- Returns nothing where somebody has answered, or is answering, under this key.
+-- Returns nothing if another request has this key, complete or in progress.
 INSERT INTO saved_answer (
     organization_id, key, request, started, expires, holder, status, body
 )
@@ -25,7 +25,7 @@ WHERE organization_id = :organization_id
     AND key = :key;
 
 -- name: take_over
--- Only from the holder that died, and only while it has not answered.
+-- Only from the holder that died, and only while it has not responded.
 UPDATE saved_answer
 SET started = :now, holder = :holder
 WHERE organization_id = :organization_id
@@ -35,7 +35,7 @@ WHERE organization_id = :organization_id
 RETURNING key;
 
 -- name: renew
--- Whoever answers says so again and again: `started` is when it was last heard of.
+-- The holder renews the claim repeatedly: `started` is the time of its last heartbeat.
 UPDATE saved_answer
 SET started = :now
 WHERE organization_id = :organization_id
@@ -45,7 +45,7 @@ WHERE organization_id = :organization_id
 RETURNING key;
 
 -- name: save
--- A holder that was taken for dead saves nothing any more.
+-- A holder that was taken for dead can't save a response.
 UPDATE saved_answer
 SET status = :status, body = :body
 WHERE organization_id = :organization_id
@@ -58,6 +58,6 @@ WHERE organization_id = :organization_id
     AND key = :key
     AND holder = :holder;
 
--- name: forget_all_expired
+-- name: delete_all_expired
 DELETE FROM saved_answer
 WHERE expires <= :now;

@@ -1,4 +1,4 @@
--- Who did what, when.
+-- The audit log.
 
 -- name: add
 INSERT INTO audit (id, at, actor, organization_id, action, subject, detail)
@@ -29,7 +29,7 @@ ORDER BY at DESC, id DESC
 LIMIT :most;
 
 -- name: people
--- All who were ever members: of others who act, operators, an owner learns no address.
+-- Everybody who was ever a member. Owners do not learn the addresses of operators.
 SELECT id, email
 FROM person
 WHERE id IN (

@@ -1,4 +1,4 @@
--- What backups of the installation, their checks and their drills came to.
+-- Results of the installation's backups, checks and drills.
 
 -- name: keep
 INSERT INTO backup_result (kind, ok, at, took_ms, snapshot, detail)

@@ -1,7 +1,7 @@
--- Backups that owners put here, and lnd's own of its channels.
+-- Backups stored by owners, and lnd's own channel backups.
 
 -- name: add_seed
--- Returns nothing where the node has a seed already: a seed is never overwritten.
+-- Returns nothing if the node already has a seed: a seed is never overwritten.
 INSERT INTO node_seed (node_id, created, sealed)
 VALUES (:node_id, :created, :sealed)
 ON CONFLICT DO NOTHING
@@ -13,19 +13,19 @@ FROM node_seed
 WHERE node_id = :node_id;
 
 -- name: replace_seed
--- Only in place of the one that was read.
+-- Only if the stored value is still the one that was read.
 UPDATE node_seed
 SET sealed = :sealed
 WHERE node_id = :node_id
     AND sealed = :was
 RETURNING node_id;
 
--- name: forget_seed
+-- name: delete_seed
 DELETE FROM node_seed
 WHERE node_id = :node_id;
 
 -- name: add_macaroon
--- Returns nothing where the node has a macaroon of this name already.
+-- Returns nothing if the node already has a macaroon of this name.
 INSERT INTO node_macaroon (node_id, name, created, sealed)
 VALUES (:node_id, :name, :created, :sealed)
 ON CONFLICT DO NOTHING
@@ -44,7 +44,7 @@ WHERE node_id = :node_id
 ORDER BY created, name;
 
 -- name: replace_macaroon
--- Only in place of the one that was read.
+-- Only if the stored value is still the one that was read.
 UPDATE node_macaroon
 SET sealed = :sealed
 WHERE node_id = :node_id
@@ -52,12 +52,12 @@ WHERE node_id = :node_id
     AND sealed = :was
 RETURNING name;
 
--- name: forget_macaroons
+-- name: delete_macaroons
 DELETE FROM node_macaroon
 WHERE node_id = :node_id;
 
 -- name: add_channels
--- Returns nothing where this very backup is kept already.
+-- Returns nothing if this backup is already stored.
 INSERT INTO node_channel_backup (node_id, taken, digest, content)
 VALUES (:node_id, :taken, :digest, :content)
 ON CONFLICT DO NOTHING
@@ -77,7 +77,7 @@ ORDER BY id DESC
 LIMIT 1;
 
 -- name: newest_channels
--- The newest of all nodes.
+-- The newest one of all nodes.
 SELECT id, taken
 FROM node_channel_backup
 ORDER BY id DESC
@@ -93,8 +93,8 @@ WHERE id IN (
     )
 ORDER BY node_id;
 
--- name: forget_old_channels
--- Keeps the latest so many.
+-- name: delete_old_channels
+-- Keeps the latest `kept`.
 DELETE FROM node_channel_backup
 WHERE node_id = :node_id
     AND id <= (
@@ -105,6 +105,6 @@ WHERE node_id = :node_id
         LIMIT 1 OFFSET :kept
     );
 
--- name: forget_channels
+-- name: delete_channels
 DELETE FROM node_channel_backup
 WHERE node_id = :node_id;

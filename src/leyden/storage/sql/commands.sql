@@ -1,4 +1,4 @@
--- What owners asked of their nodes.
+-- Owners' commands to their nodes.
 
 -- name: add
 INSERT INTO node_command (node_id, action, at, actor)
@@ -11,8 +11,8 @@ WHERE node_id = :node_id
 ORDER BY id DESC
 LIMIT :kept;
 
--- name: forget_old
--- Keeps the latest so many.
+-- name: delete_old
+-- Keeps the latest `kept`.
 DELETE FROM node_command
 WHERE node_id = :node_id
     AND id <= (

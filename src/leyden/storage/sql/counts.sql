@@ -1,4 +1,4 @@
--- How much there is of everything, for whoever runs the installation.
+-- Counts of everything, for the operator.
 
 -- name: nodes
 SELECT status, count(*)
@@ -37,7 +37,7 @@ GROUP BY kind
 ORDER BY kind;
 
 -- name: tried
--- Tasks that were begun more than once and are not done, the worst first.
+-- Tasks that were started more than once and are not completed, the worst first.
 SELECT kind, key, due, attempts
 FROM task
 WHERE attempts > 1

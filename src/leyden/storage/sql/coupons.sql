@@ -1,4 +1,4 @@
--- Coupons, and how often somebody guessed.
+-- Coupons, and counts of wrong guesses.
 
 -- name: add
 INSERT INTO coupon (
@@ -9,7 +9,7 @@ VALUES (
 );
 
 -- name: claim
--- Once, by whom it is for, in time. Returns what it is worth, or nothing.
+-- Only once, by its organization, before it expires. Returns its value, or nothing.
 UPDATE coupon
 SET claimed_by = :claimant, claimed_at = :now
 WHERE id = :id
@@ -34,8 +34,8 @@ ORDER BY id
 LIMIT :most;
 
 -- name: count_guess
--- Counts one more; the count begins anew where the last one began before
--- `start`, or after `end`: a clock was set back since.
+-- Adds one. The count starts over if it began before `start`, or after `end` (then a
+-- clock was set back since).
 INSERT INTO coupon_guess (organization_id, since, count)
 VALUES (:organization_id, :now, 1)
 ON CONFLICT (organization_id) DO UPDATE

@@ -1,7 +1,7 @@
 -- Attempts to deliver webhook events.
 
 -- name: settle
--- What is no longer pending can still turn out to be delivered, and nothing else.
+-- An event that is no longer pending can only become delivered.
 UPDATE webhook_event
 SET attempts = attempts + 1,
     state = CASE
@@ -21,7 +21,7 @@ INSERT INTO webhook_attempt (event_id, number, at, took, status, excerpt, error)
 VALUES (:event_id, :number, :at, :took, :status, :excerpt, :error);
 
 -- name: list_attempts
--- At a node's events from the first to the last of these positions.
+-- For a node's events from the first to the last of these positions.
 SELECT webhook_attempt.*
 FROM webhook_attempt
 JOIN webhook_event ON webhook_event.id = webhook_attempt.event_id
@@ -30,7 +30,7 @@ WHERE webhook_event.node_id = :node_id
 ORDER BY webhook_attempt.event_id, webhook_attempt.number;
 
 -- name: prune
--- Of the oldest so many events, those from before then; their attempts go with them.
+-- Of the oldest `most` events, those from before then; their attempts are deleted too.
 DELETE FROM webhook_event
 WHERE position IN (
     SELECT position

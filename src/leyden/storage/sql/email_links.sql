@@ -1,4 +1,4 @@
--- Links that work once, and people's addresses, which they confirm.
+-- Single-use links, and people's addresses, which they confirm.
 
 -- name: add
 -- The second time changes nothing: an email may be sent twice.
@@ -16,17 +16,17 @@ WHERE digest = :digest
     AND expires > :now;
 
 -- name: use
--- It works once: who comes second finds nothing.
+-- A link works once: a second use finds nothing.
 DELETE FROM email_link
 WHERE digest = :digest
 RETURNING digest;
 
 -- name: end_all
--- All of a person's: the address, or the password, is not what it was.
+-- All links of a person: the address or the password has changed.
 DELETE FROM email_link
 WHERE user_id = :user_id;
 
--- name: forget
+-- name: delete
 DELETE FROM email_link
 WHERE expires <= :now;
 
@@ -43,7 +43,7 @@ WHERE id = :id
     AND confirmed IS NULL;
 
 -- name: move
--- Returns nothing where somebody else has the address.
+-- Returns nothing if another person has the address.
 UPDATE person
 SET email = :email, confirmed = :now
 WHERE id = :id

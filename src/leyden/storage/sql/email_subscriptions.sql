@@ -1,4 +1,4 @@
--- Who gets emails about the events of which organization.
+-- People's subscriptions to emails about events.
 
 -- name: add
 INSERT INTO email_subscription (
@@ -23,7 +23,7 @@ SET hour_began = :hour_began, hour_sent = :hour_sent, sending_to = 0
 WHERE subscription_id = :subscription_id;
 
 -- name: hold
--- What an email holds is settled before it is sent: sent again, it is the same.
+-- The content of an email is fixed before it is sent, so a second attempt sends the same.
 UPDATE email_subscription
 SET sending_to = :sending_to
 WHERE subscription_id = :subscription_id;

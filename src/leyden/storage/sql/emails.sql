@@ -15,7 +15,7 @@ SET attempts = :attempts
 WHERE id = :id;
 
 -- name: failing
--- Letters, and emails about events, after so many attempts.
+-- Letters, and emails about events, with at least this many failed attempts.
 SELECT
     (
         SELECT count(*)

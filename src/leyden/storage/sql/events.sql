@@ -1,15 +1,15 @@
--- Organizations' events. The row of a log is locked last of all, after the rows of
--- tasks: an event becomes visible only after all with a smaller number.
+-- Organizations' events. The row of a log is locked last, after the rows of tasks:
+-- an event becomes visible only after all events with smaller numbers.
 
 -- name: number
--- Takes the next so many numbers of a log, up to `last`.
+-- Takes the next `many` numbers of a log, up to `last`.
 INSERT INTO event_log (organization_id, last, first, oldest)
 VALUES (:organization_id, :many, 1, :created)
 ON CONFLICT (organization_id) DO UPDATE
 SET last = event_log.last + excluded.last;
 
 -- name: add
--- Under the number that many before the last one taken.
+-- With the number that is this far before the last one taken.
 INSERT INTO event (organization_id, number, tag, type, created, once, data)
 SELECT organization_id, last - :back, :tag, :type, :created, :once, :data
 FROM event_log
@@ -17,7 +17,7 @@ WHERE organization_id = :organization_id;
 
 -- name: page
 -- The log, with its events from `after` up to `until`: those of these types, and both
--- ends, by which cursors are known.
+-- ends, which validate cursors.
 SELECT
     event_log.first,
     event_log.last,
@@ -37,7 +37,7 @@ ORDER BY event.number
 LIMIT :most;
 
 -- name: page_back
--- The log, with its events of these types from `from_` to before `before`.
+-- The log, with its events of these types, from `from_` to before `before`.
 SELECT
     event_log.first,
     event.*
@@ -59,7 +59,7 @@ JOIN event ON event.organization_id = event_log.organization_id
 WHERE event_log.organization_id IN (:organization_ids);
 
 -- name: logged_at
--- When this was told last.
+-- When this was last logged.
 SELECT created
 FROM event
 WHERE organization_id = :organization_id
@@ -68,7 +68,7 @@ ORDER BY number DESC
 LIMIT 1;
 
 -- name: with_old_events
--- Logs with events from before then, and more than one.
+-- Logs with events from before then, and more than one event.
 SELECT organization_id
 FROM event_log
 WHERE oldest < :before
@@ -82,7 +82,7 @@ WHERE organization_id = :organization_id
 ORDER BY number
 LIMIT :most;
 
--- name: forget
+-- name: delete
 DELETE FROM event
 WHERE organization_id = :organization_id
     AND number < :first;
@@ -93,7 +93,7 @@ SET first = :first, oldest = :oldest
 WHERE organization_id = :organization_id;
 
 -- name: lock
--- Until the end of the transaction nothing is logged; the log is made if there is none.
+-- Nothing is logged until the end of the transaction. Creates the log if there is none.
 INSERT INTO event_log (organization_id, last, first, oldest)
 VALUES (:organization_id, 0, 1, :created)
 ON CONFLICT (organization_id) DO UPDATE

@@ -1,7 +1,7 @@
--- How far an organization has come with what everybody does first.
+-- An organization's progress with the first steps on the dashboard.
 
 -- name: find
--- The first node is the one that is led to; one that is deleted counts no more.
+-- The first node is the one that the page links to; deleted nodes do not count.
 SELECT
     first.id,
     first.has_wallet,

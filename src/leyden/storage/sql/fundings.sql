@@ -5,7 +5,7 @@ INSERT INTO funding (order_id, coins, since, state, obstacle)
 VALUES (:order_id, :coins, :since, 'unconfirmed', '');
 
 -- name: watched
--- Spelled out, so that the index on just what may still change is used.
+-- The states are literals, so that the partial index on changeable transactions is used.
 SELECT
     funding.order_id,
     channel_order.organization_id,
@@ -30,7 +30,7 @@ ORDER BY funding.order_id
 LIMIT :most;
 
 -- name: change
--- If nobody else did.
+-- If no other process changed it first.
 UPDATE funding
 SET state = :state, obstacle = :obstacle, coins = :coins, since = :since
 WHERE order_id = :order_id
@@ -45,7 +45,7 @@ WHERE order_id IN (:order_ids)
     AND state = 'lost';
 
 -- name: begin_bump
--- Before lnd is asked: whoever dies then is not followed by a second bump at once.
+-- Before the call to lnd: after a crash the next bump is not made at once.
 INSERT INTO funding_bump (order_id, number, at, height, sat_per_vb, fee, answer)
 VALUES (:order_id, :number, :at, :height, :sat_per_vb, :fee, '')
 ON CONFLICT DO NOTHING
@@ -58,7 +58,7 @@ WHERE order_id = :order_id
     AND number = :number;
 
 -- name: last_answers
--- Of the newest bump of each transaction that the chain may still change.
+-- For the newest bump of each transaction that the chain may still change.
 SELECT funding_bump.order_id, funding_bump.sat_per_vb, funding_bump.answer
 FROM funding_bump
 JOIN funding ON funding.order_id = funding_bump.order_id

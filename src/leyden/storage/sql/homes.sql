@@ -1,4 +1,4 @@
--- The home that local nodes belong to, and the processes that run on it.
+-- The home that local nodes belong to, and the processes that use it.
 
 -- name: find
 SELECT identity, authority, place, host, cluster
@@ -10,7 +10,7 @@ FROM home
 /* FOR UPDATE */;
 
 -- name: add
--- The first one; nothing where there is one.
+-- Only the first one; nothing if there is one.
 INSERT INTO home (id, identity, authority, place, host)
 VALUES (1, :identity, :authority, :place, :host)
 ON CONFLICT DO NOTHING;
@@ -25,7 +25,7 @@ UPDATE home
 SET identity = :identity, authority = :authority, place = :place, host = :host;
 
 -- name: end_claims
--- Whoever held a task of these kinds finds at its next step that it does not any more.
+-- Processes that have claimed tasks of these kinds notice the loss at their next step.
 UPDATE task
 SET lease = 0, fence = fence + 1, holder = ''
 WHERE kind IN (:kinds);
@@ -40,7 +40,7 @@ INSERT INTO process (id, session, host, pid, watches, beat, until)
 VALUES (:id, :session, :host, :pid, :watches, 0, :until);
 
 -- name: heartbeat
--- Returns nothing where the process has no place any more, or the home is another.
+-- Returns nothing if the process was removed, or the home has changed.
 UPDATE process
 SET beat = beat + 1, until = :until
 WHERE id = :id
@@ -56,17 +56,17 @@ RETURNING beat;
 DELETE FROM process
 WHERE id = :id;
 
--- name: forget_silent
--- Unless it was heard of meanwhile.
+-- name: delete_silent
+-- Unless it sent a heartbeat meanwhile.
 DELETE FROM process
 WHERE id = :id
     AND beat = :beat;
 
--- name: forget_old
+-- name: delete_old
 DELETE FROM process
 WHERE until < :before;
 
--- name: forget_all
+-- name: delete_all
 DELETE FROM process;
 
 -- name: watching

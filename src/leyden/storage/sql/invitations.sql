@@ -9,7 +9,7 @@ VALUES (
 );
 
 -- name: find
--- A link works once, and for a while.
+-- A link works once, until it expires.
 SELECT id, organization_id, email, role, created, expires
 FROM invitation
 WHERE digest = :digest
@@ -32,14 +32,14 @@ WHERE organization_id = :organization_id
     AND ended IS NULL
 RETURNING id;
 
--- name: forget_ended
--- Those that nobody can use any more.
+-- name: delete_ended
+-- Invitations that can no longer be used.
 DELETE FROM invitation
 WHERE organization_id = :organization_id
     AND (ended IS NOT NULL OR expires <= :now);
 
 -- name: end_for
--- Every one that was meant for this address.
+-- All invitations for this address.
 UPDATE invitation
 SET ended = :now
 WHERE organization_id = :organization_id

@@ -1,7 +1,7 @@
--- Certificates that an authority of others has issued, or is asked for.
+-- Certificates that an external authority has issued, or that are being ordered.
 
 -- name: add
--- Returns nothing where a certificate of this name is wanted already.
+-- Returns nothing if a certificate for this name is already requested.
 INSERT INTO issued_certificate (name, node_id, order_url, refusals)
 VALUES (:name, :node_id, '', 0)
 ON CONFLICT DO NOTHING
@@ -12,12 +12,12 @@ SELECT name, node_id, chain, until, key, order_url, order_key, refusals
 FROM issued_certificate
 WHERE name = :name;
 
--- name: forget
+-- name: delete
 DELETE FROM issued_certificate
 WHERE name = :name;
 
 -- name: set_order
--- Only where no order is under way.
+-- Only if no order is open.
 UPDATE issued_certificate
 SET order_url = :order_url, order_key = :order_key
 WHERE name = :name
@@ -25,7 +25,7 @@ WHERE name = :name
 RETURNING name;
 
 -- name: end_order
--- Only if it is still this order. Returns how many came to nothing in a row.
+-- Only if it is still this order. Returns the number of failures in a row.
 UPDATE issued_certificate
 SET order_url = '', order_key = NULL, refusals = refusals + 1
 WHERE name = :name
@@ -33,7 +33,7 @@ WHERE name = :name
 RETURNING refusals;
 
 -- name: keep
--- What came of this very order, with the key that the order was placed with.
+-- Only for this order, with the key of the order.
 UPDATE issued_certificate
 SET chain = :chain,
     until = :until,

@@ -1,7 +1,7 @@
 -- API keys. None of these reads the digest of a key.
 
 -- name: add
--- Returns nothing where the id is taken.
+-- Returns nothing if the id is in use.
 INSERT INTO api_key (
     id, organization_id, name, hint, digest, scopes, created, expires, last_used,
     revoked
@@ -14,7 +14,7 @@ ON CONFLICT DO NOTHING
 RETURNING id;
 
 -- name: principal
--- Every request begins with this, so it reads no more than is needed.
+-- Every request runs this, so it reads only what is needed.
 SELECT organization_id, id, scopes, expires
 FROM api_key
 WHERE digest = :digest
@@ -27,8 +27,8 @@ WHERE organization_id = :organization_id
 ORDER BY created;
 
 -- name: expiring
--- Live keys that end before then, of those that were made for longer, and of whose end
--- nobody was told.
+-- Valid keys that expire before then, had a longer lifetime than that, and were not
+-- announced yet.
 SELECT id, organization_id, name, hint, scopes, created, expires, last_used, revoked
 FROM api_key
 WHERE revoked IS NULL
@@ -51,8 +51,8 @@ WHERE organization_id = :organization_id
     AND revoked IS NULL
     AND (expires IS NULL OR expires > :now);
 
--- name: forget_ended
--- All that have ended but for the latest of them.
+-- name: delete_ended
+-- All ended keys except the latest.
 DELETE FROM api_key
 WHERE organization_id = :organization_id
     AND (revoked IS NOT NULL OR expires <= :now)
@@ -74,7 +74,7 @@ WHERE organization_id = :organization_id
 RETURNING id;
 
 -- name: used
--- A later use is not undone.
+-- The time never goes back.
 UPDATE api_key
 SET last_used = :used
 WHERE id = :id

@@ -1,4 +1,4 @@
--- What each node's lnd is started with, sealed.
+-- Each node's launch spec, sealed.
 
 -- name: add
 INSERT INTO node_outfit (
@@ -29,7 +29,7 @@ SET certificate = :certificate, certificate_until = :certificate_until, key = :k
 WHERE node_id = :node_id;
 
 -- name: endings
--- When certificates end that do so before then.
+-- Expiry times of certificates that expire before then.
 SELECT node_id, certificate_until
 FROM node_outfit
 WHERE certificate_until < :before;

@@ -1,4 +1,4 @@
--- The channels that orders became, and what the auction took for each.
+-- The channels of orders, and what each cost.
 
 -- name: add
 INSERT INTO lease (
@@ -26,7 +26,7 @@ FROM lease
 WHERE order_id IN (:order_ids);
 
 -- name: running
--- Direct channels that nobody has seen closed.
+-- Direct channels that were not found closed.
 SELECT
     lease.order_id,
     channel_order.organization_id,
@@ -43,7 +43,7 @@ ORDER BY lease.order_id
 LIMIT :most;
 
 -- name: change
--- If nobody else did.
+-- If no other process changed it first.
 UPDATE lease
 SET closed = :closed, closed_early = :closed_early, told = :told
 WHERE order_id = :order_id

@@ -1,7 +1,7 @@
--- The ledger's entries, and the balances that are kept beside them.
+-- The ledger's entries, and the stored balances.
 
 -- name: post
--- An entry that cannot be there yet: finding it there is a bug.
+-- The entry can't exist yet: if it does, that is a bug.
 INSERT INTO entry (
     key, at, what, source, target, sats, organization_id, order_id, actor, note
 )
@@ -22,8 +22,8 @@ WHERE order_id = :order_id
 ORDER BY id;
 
 -- name: customer_page
--- Between accounts of the operator nothing of the customer's moves. What a filled order
--- cost is one entry: the auction's, with what was earned added.
+-- Entries between accounts of the operator are not the customer's. The cost of a filled
+-- order is one entry: the auction's, plus what was earned.
 SELECT
     id,
     entry.*,
@@ -70,7 +70,7 @@ ON CONFLICT (place) DO UPDATE
 SET sats = balance.sats + excluded.sats;
 
 -- name: take_from
--- Returns nothing where there is less than that, unless the place may be below zero.
+-- Returns nothing if the balance is lower, unless the place may be negative.
 UPDATE balance
 SET sats = sats - :sats
 WHERE place = :place
@@ -78,7 +78,7 @@ WHERE place = :place
 RETURNING sats;
 
 -- name: repay
--- A debt is paid back at most to nothing.
+-- A debt is repaid at most to zero.
 UPDATE balance
 SET sats = sats + :sats
 WHERE place = :place
@@ -86,7 +86,7 @@ WHERE place = :place
 RETURNING sats;
 
 -- name: release
--- Only below what is there by a bug: whoever takes it has locked what it is held for.
+-- The balance can only be too low by a bug, as the order that holds the money is locked.
 UPDATE balance
 SET sats = sats - :sats
 WHERE place = :place;
@@ -102,13 +102,13 @@ FROM balance
 WHERE place IN (:places);
 
 -- name: receivables
--- What the chain took back after it was spent, and nothing has repaid yet.
+-- Payments that the chain reversed after they were spent, and that are not repaid yet.
 SELECT place, sats
 FROM balance
 WHERE place LIKE 'receivable:%'
     AND sats < 0
 ORDER BY sats, place;
 
--- name: kept_balances
+-- name: stored_balances
 SELECT place, sats
 FROM balance;

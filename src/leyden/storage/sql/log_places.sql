@@ -1,4 +1,4 @@
--- How far nodes' logs were read.
+-- The positions up to which nodes' logs were read.
 
 -- name: all
 SELECT *
@@ -10,14 +10,14 @@ FROM node_log_place
 WHERE node_id = :node_id;
 
 -- name: add
--- Returns nothing where there is one: who was faster has told what there is to tell.
+-- Returns nothing if there is one: a faster process has announced the findings.
 INSERT INTO node_log_place (node_id, inode, byte, head, rotated, edition)
 VALUES (:node_id, :inode, :byte, :head, :rotated, 1)
 ON CONFLICT DO NOTHING
 RETURNING node_id;
 
 -- name: move
--- Only from the place that one has read on from.
+-- Only if the position has not changed since it was read.
 UPDATE node_log_place
 SET inode = :inode,
     byte = :byte,
@@ -28,6 +28,6 @@ WHERE node_id = :node_id
     AND edition = :was
 RETURNING node_id;
 
--- name: forget
+-- name: delete
 DELETE FROM node_log_place
 WHERE node_id = :node_id;

@@ -1,4 +1,4 @@
--- Each move that an order made.
+-- Status changes of orders.
 
 -- name: add
 INSERT INTO order_move (order_id, at, before, after)

@@ -1,4 +1,4 @@
--- When owners last proved that the backups of their nodes open.
+-- Owners' tests of their nodes' backups.
 
 -- name: keep
 INSERT INTO node_drill (node_id, at, message, signature)
@@ -13,7 +13,7 @@ SELECT at, message, signature
 FROM node_drill
 WHERE node_id = :node_id;
 
--- name: forget
+-- name: delete
 DELETE FROM node_drill
 WHERE node_id = :node_id;
 
@@ -29,7 +29,7 @@ FROM node_drill_reminder
 WHERE node_id = :node_id;
 
 -- name: since
--- Nodes that were drilled, or their owners reminded, then or later.
+-- Nodes with a drill or a reminder at this time or later.
 SELECT node_id
 FROM node_drill
 WHERE at >= :since
@@ -38,6 +38,6 @@ SELECT node_id
 FROM node_drill_reminder
 WHERE at >= :since;
 
--- name: forget_reminder
+-- name: delete_reminder
 DELETE FROM node_drill_reminder
 WHERE node_id = :node_id;

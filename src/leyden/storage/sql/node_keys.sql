@@ -11,6 +11,6 @@ VALUES (:node_id, :pubkey)
 ON CONFLICT (node_id) DO UPDATE
 SET pubkey = excluded.pubkey;
 
--- name: forget
+-- name: delete
 DELETE FROM node_key
 WHERE node_id = :node_id;

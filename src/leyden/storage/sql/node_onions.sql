@@ -1,4 +1,4 @@
--- Onion services of nodes: their keys, sealed, and what Tor was told.
+-- Onion services of nodes: their sealed keys, and the targets set in Tor.
 
 -- name: add
 INSERT INTO node_onion (node_id, seed, told)
@@ -19,11 +19,11 @@ SET told = :told
 WHERE node_id = :node_id;
 
 -- name: ours
--- Hosts that a node has or had, also one of which nothing else is left.
+-- Hosts that a node has or had, even if all its other data is deleted.
 SELECT onion
 FROM node
 WHERE onion IN (:hosts);
 
--- name: forget
+-- name: delete
 DELETE FROM node_onion
 WHERE node_id = :node_id;

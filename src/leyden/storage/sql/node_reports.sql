@@ -1,4 +1,4 @@
--- What companions of nodes in a cluster last reported.
+-- The last reports of companions of nodes in a cluster.
 
 -- name: keep
 INSERT INTO node_report (node_id, run, macaroons_removed, disk, height, at)
@@ -29,6 +29,6 @@ SELECT log_tail
 FROM node_report
 WHERE node_id = :node_id;
 
--- name: forget
+-- name: delete
 DELETE FROM node_report
 WHERE node_id = :node_id;

@@ -1,4 +1,4 @@
--- How often nodes were started, and in which folder the last time.
+-- The number of nodes' last starts, and the folders they used.
 
 -- name: get
 SELECT number, copy
@@ -22,6 +22,6 @@ RETURNING node_id;
 UPDATE node_start
 SET copy = '';
 
--- name: forget
+-- name: delete
 DELETE FROM node_start
 WHERE node_id = :node_id;

@@ -1,7 +1,7 @@
--- Nodes. One that is deleted is gone for its owner as soon as its lnd has ended.
+-- Nodes. A deleted node is invisible to its owner as soon as its lnd has ended.
 
 -- name: add
--- Returns nothing where the id, name, endpoint, slot or peer port is taken.
+-- Returns nothing if the id, name, endpoint, slot or peer port is in use.
 INSERT INTO node (
     id, organization_id, name, network, type, version, api_endpoint, slot, created,
     status, wanted, revision, process, launched, host, launched_at, crashes, due,
@@ -23,7 +23,7 @@ FROM node
 WHERE id = :id;
 
 -- name: names
--- An organization's nodes of these ids, also deleted ones.
+-- An organization's nodes with these ids, including deleted ones.
 SELECT id, name
 FROM node
 WHERE organization_id = :organization_id
@@ -36,7 +36,7 @@ WHERE id = :id
 /* FOR UPDATE */;
 
 -- name: list
--- What lists show: no settings, which take longest to read.
+-- The columns of lists: without settings, which take longest to read.
 SELECT
     id, name, status, expires, created, type, purchased_type, purchase_status,
     api_endpoint, network, version, edition,
@@ -50,7 +50,7 @@ ORDER BY created, id
 LIMIT :most;
 
 -- name: page
--- Those of a status and a part of a name; each may be any.
+-- Filtered by status and a part of the name; each may be any.
 SELECT
     id, name, status, expires, created, type, purchased_type, purchase_status,
     api_endpoint, network, version, edition,
@@ -73,7 +73,7 @@ WHERE organization_id = :organization_id
     AND (CAST(:name AS TEXT) = '' OR lower(name) LIKE :name ESCAPE '!');
 
 -- name: by_status
--- Whatever changes of what `list` lists, the last two of a row change.
+-- The last two columns change whenever anything changes that `list` shows.
 SELECT status, count(*), CAST(sum(edition) AS BIGINT), max(created)
 FROM node
 WHERE organization_id = :organization_id
@@ -81,7 +81,7 @@ WHERE organization_id = :organization_id
 GROUP BY status;
 
 -- name: show
--- All that one node shows, but for what was asked of it.
+-- Everything about one node except its commands.
 SELECT
     node.id,
     node.name,
@@ -107,7 +107,8 @@ WHERE node.id = :id
     AND (node.wanted <> 'deleted' OR node.process <> '');
 
 -- name: stamp
--- Secrets and commands change without the node's row: each is new when it is written.
+-- Secrets and commands change without the node's row, so they are in the stamp: a secret
+-- that is sealed again has other bytes.
 SELECT
     node.id,
     node.edition,
@@ -135,7 +136,7 @@ WHERE organization_id = :organization_id
     AND wanted <> 'deleted';
 
 -- name: deleted
--- Whose removal has begun is due since it was created: services/nodes/restoring.py.
+-- Once the removal has begun, `due` is the time of creation: services/nodes/restoring.py.
 SELECT
     id,
     name,
@@ -163,7 +164,7 @@ FROM node
 WHERE slot = :slot;
 
 -- name: all
--- Every node of which something is left.
+-- Every node that still has data.
 SELECT *
 FROM node
 WHERE slot IS NOT NULL
@@ -177,7 +178,7 @@ WHERE slot IS NOT NULL
 ORDER BY id;
 
 -- name: find_elsewhere
--- One that another runtime has, or is to have.
+-- A node that is in another runtime, or moves there.
 SELECT id
 FROM node
 WHERE slot IS NOT NULL
@@ -192,7 +193,7 @@ WHERE slot IS NOT NULL
     AND wanted <> 'deleted';
 
 -- name: save
--- What may change, if nobody has changed it since it was read.
+-- The columns that can change, if the node has not changed since it was read.
 UPDATE node
 SET name = :name,
     version = :version,

@@ -1,7 +1,7 @@
 -- Orders.
 
 -- name: add
--- Returns nothing where there is an order of this id already.
+-- Returns nothing if the id is in use.
 INSERT INTO channel_order (
     id, organization_id, status, created, expires, capacity, self_chan_balance,
     lease_duration_blocks, node_tier, bps, rate_bps, rate_fixed, service_fee, pool_fee,
@@ -22,7 +22,7 @@ ON CONFLICT DO NOTHING
 RETURNING id;
 
 -- name: save
--- What may change, if the order still stands where it was read.
+-- The columns that can change, if the order still has the status that was read.
 UPDATE channel_order
 SET status = :status,
     credit_refund = :credit_refund,
@@ -49,7 +49,7 @@ FROM channel_order
 WHERE id IN (:ids);
 
 -- name: lock_many
--- Always in the order of their ids, so that no two wait for each other.
+-- Always in the order of their ids, so that there are no deadlocks.
 SELECT *
 FROM channel_order
 WHERE id IN (:ids)
@@ -67,7 +67,7 @@ FROM channel_order
 WHERE payment_hash IN (:hashes);
 
 -- name: page
--- Newest first, from before a place on.
+-- Newest first, before a position.
 SELECT *
 FROM channel_order
 WHERE organization_id = :organization_id
@@ -83,7 +83,7 @@ ORDER BY id
 LIMIT :most;
 
 -- name: ticketed_since
--- With a ticket that nobody has registered.
+-- With a ticket that is not registered.
 SELECT *
 FROM channel_order
 WHERE status = 'created'
@@ -93,14 +93,14 @@ ORDER BY id
 LIMIT :most;
 
 -- name: created_take
--- What tickets that nobody has registered may take from our Pool account.
+-- What unregistered tickets may take from our Pool account.
 SELECT coalesce(sum(pool_fee + self_chan_balance), 0)
 FROM channel_order
 WHERE status = 'created'
     AND node_key IS NULL;
 
 -- name: creating_take
--- What tickets still to be made may take, for orders that were paid before this one.
+-- What tickets that are not created yet may take, for orders paid before this one.
 SELECT coalesce(sum(pool_fee + self_chan_balance), 0)
 FROM channel_order
 WHERE status = 'creating'
@@ -110,7 +110,7 @@ WHERE status = 'creating'
 -- Direct channels.
 
 -- name: capacity_ordered_since
--- Capacity that was ordered since then, and not given up.
+-- Capacity ordered since then, without orders that ended without a channel.
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
 WHERE node_key IS NOT NULL
@@ -118,7 +118,7 @@ WHERE node_key IS NOT NULL
     AND status IN ('waiting_payment', 'creating', 'created', 'submitted', 'filled');
 
 -- name: capacity_asked_since
--- Capacity of orders paid since then for which the seller was asked.
+-- Capacity of orders paid since then for which an opening was requested.
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
 WHERE node_key IS NOT NULL
@@ -126,7 +126,7 @@ WHERE node_key IS NOT NULL
     AND status IN ('submitted', 'filled');
 
 -- name: capacity_ordered_to
--- Capacity that a node has from us, or is to have.
+-- Capacity that a node has or will get from us.
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
 WHERE node_key = :node_key
@@ -139,7 +139,7 @@ WHERE node_key = :node_key
     );
 
 -- name: open_to
--- Orders for a node that have not ended: an organization's unpaid ones, and any paid.
+-- Open orders for a node: unpaid ones of an organization, and paid ones of any.
 SELECT id
 FROM channel_order
 WHERE node_key = :node_key
@@ -150,7 +150,7 @@ WHERE node_key = :node_key
     );
 
 -- name: is_opening_to
--- The order for which the seller is opening a channel to a node, but for this one.
+-- Another order for which the seller is opening a channel to a node.
 SELECT id
 FROM channel_order
 WHERE node_key = :node_key
@@ -158,7 +158,7 @@ WHERE node_key = :node_key
     AND id <> :id;
 
 -- name: key_of_node
--- The public key under which a hosted node got its last channel.
+-- The public key with which a hosted node got its last channel.
 SELECT node_key
 FROM channel_order
 WHERE organization_id = :organization_id
@@ -168,8 +168,8 @@ WHERE organization_id = :organization_id
 ORDER BY created DESC
 LIMIT 1;
 
--- In a status. Each status is spelled out, because only so is the index on just the
--- orders in it used: neither database can tell that a parameter will be that word.
+-- By status. Each status is a literal, so that the partial index on its orders is used:
+-- neither database knows the value of a parameter when it plans.
 
 -- name: in_waiting_payment
 SELECT *
@@ -235,7 +235,7 @@ WHERE status = 'cancelled'
 ORDER BY id
 LIMIT :most;
 
--- How orders can be paid. As above, without what nobody asks who looks for payments.
+-- Payment requests of orders: as above, with only the columns for looking up payments.
 
 -- name: payable_waiting_payment
 SELECT
@@ -266,7 +266,7 @@ ORDER BY id
 LIMIT :most;
 
 -- name: payable_direct
--- Held payments of direct orders whose channel is not there yet.
+-- Held payments of direct orders that wait for their channel.
 SELECT
     id,
     service_fee + pool_fee + self_chan_balance_fee - credit_used - charged,

@@ -5,7 +5,7 @@ INSERT INTO chain_output (txid, vout, order_id, sats, state, seen, bookings, to_
 VALUES (:txid, :vout, :order_id, :sats, :state, :seen, :bookings, :to_order);
 
 -- name: save
--- What may change, if the output still is in the state it was read in.
+-- The columns that can change, if the output still has the state that was read.
 UPDATE chain_output
 SET state = :state, bookings = :bookings, to_order = :to_order
 WHERE txid = :txid
@@ -24,7 +24,7 @@ FROM chain_output
 WHERE order_id IN (:order_ids);
 
 -- name: watched
--- Spelled out, so that the index on just what may still change is used.
+-- The states are literals, so that the partial index on outputs that may change is used.
 SELECT DISTINCT order_id
 FROM chain_output
 WHERE state IN ('seen', 'booked')

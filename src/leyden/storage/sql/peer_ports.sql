@@ -31,8 +31,8 @@ WHERE peer_port_released <= :until
 ORDER BY peer_port_released, peer_port;
 
 -- name: take_over
--- A node that only does not listen for now keeps its port from its own organization
--- too, until it is anybody's.
+-- A node that has turned off `listen` keeps its port even from other nodes of its
+-- organization, until anybody can have it.
 UPDATE node
 SET peer_port = NULL,
     peer_port_released = NULL,

@@ -1,4 +1,4 @@
--- People as they sign in, what they belong to, and who is an operator.
+-- People: sign-in data, memberships, and operators.
 
 -- name: get
 SELECT id, email, created

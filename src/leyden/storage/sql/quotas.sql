@@ -1,4 +1,4 @@
--- Quotas: exceptions of single organizations, and what counts against them.
+-- Quotas: exceptions for single organizations, and the usage that counts.
 
 -- name: set
 INSERT INTO organization_quota (organization_id, name, most)
@@ -17,7 +17,7 @@ FROM organization_quota
 WHERE organization_id = :organization_id;
 
 -- name: nodes
--- A deleted node counts as one until its lnd has ended; its data is kept for longer.
+-- A deleted node counts as a node until its lnd has ended; its data is kept for longer.
 SELECT
     coalesce(sum(CASE WHEN wanted <> 'deleted' OR process <> '' THEN 1 ELSE 0 END), 0),
     count(*),
@@ -27,7 +27,7 @@ WHERE organization_id = :organization_id
     AND slot IS NOT NULL;
 
 -- name: unpaid
--- What strangers order over LSPS1 has limits of its own.
+-- Orders over LSPS1 have separate limits.
 SELECT count(*)
 FROM channel_order
 WHERE organization_id = :organization_id
@@ -65,8 +65,8 @@ DELETE FROM order_place
 WHERE order_id = :order_id
 RETURNING order_id;
 
--- name: forget_places
--- Those that were left when a program died.
+-- name: delete_places
+-- Places that were left when a process died.
 DELETE FROM order_place
 WHERE organization_id = :organization_id
     AND until <= :now;
@@ -93,14 +93,14 @@ FROM (
 ) AS of_each;
 
 -- name: replaced
--- How large the history of replaced backups is.
+-- The size of the history of replaced backups.
 SELECT coalesce(sum(length(replaced_backup.sealed)), 0)
 FROM replaced_backup
 JOIN node ON node.id = replaced_backup.node_id
 WHERE node.organization_id = :organization_id;
 
 -- name: answers
--- As far as anybody has to know: who has a hundred times as many is not counted out.
+-- Counts up to `most`: larger numbers are not needed.
 SELECT count(*)
 FROM (
     SELECT key

@@ -1,4 +1,4 @@
--- The newest quote for each wish of an organization.
+-- The newest quote for each channel that an organization requested.
 
 -- name: keep
 INSERT INTO quote (
@@ -31,6 +31,6 @@ FROM quote
 WHERE organization_id = :organization_id
     AND wish = :wish;
 
--- name: forget
+-- name: delete
 DELETE FROM quote
 WHERE quoted <= :until;

@@ -1,7 +1,7 @@
 -- Receivers of webhooks; most have no row of their own.
 
 -- name: get
--- All that a delivery takes, in one look.
+-- Everything that a delivery needs, in one query.
 SELECT
     node.organization_id,
     node.api_endpoint,
@@ -29,6 +29,6 @@ ON CONFLICT (node_id) DO UPDATE
 SET sealed_old_secret = excluded.sealed_old_secret,
     old_secret_until = excluded.old_secret_until;
 
--- name: forget
+-- name: delete
 DELETE FROM webhook_receiver
 WHERE node_id = :node_id;

@@ -12,7 +12,7 @@ WHERE step <> 'done'
 ORDER BY node_id;
 
 -- name: begin
--- Returns nothing while an earlier one is not done.
+-- Returns nothing while an earlier move is not complete.
 INSERT INTO relocation (node_id, origin, target, step, copy, size, failures, why, at)
 VALUES (:node_id, :origin, :target, 'stopping', '', 0, 0, '', :at)
 ON CONFLICT (node_id) DO UPDATE
@@ -28,7 +28,7 @@ WHERE relocation.step = 'done'
 RETURNING node_id;
 
 -- name: save
--- Returns nothing where it is at another step by now.
+-- Returns nothing if the move is at another step by now.
 UPDATE relocation
 SET step = :step,
     copy = :copy,
@@ -40,6 +40,6 @@ WHERE node_id = :node_id
     AND step = :was
 RETURNING node_id;
 
--- name: forget
+-- name: delete
 DELETE FROM relocation
 WHERE node_id = :node_id;

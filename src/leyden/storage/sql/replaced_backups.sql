@@ -1,4 +1,4 @@
--- Backups whose place another took. The seed's name is empty.
+-- Replaced backups. The seed's name is empty.
 
 -- name: add
 INSERT INTO replaced_backup (node_id, name, at, sealed)
@@ -11,7 +11,7 @@ WHERE node_id = :node_id
     AND name = :name
 ORDER BY id;
 
--- name: forget_one
+-- name: delete_one
 DELETE FROM replaced_backup
 WHERE id = :id;
 
@@ -21,10 +21,10 @@ FROM replaced_backup
 WHERE node_id = :node_id
 ORDER BY id DESC;
 
--- name: forget
+-- name: delete
 DELETE FROM replaced_backup
 WHERE node_id = :node_id;
 
--- name: forget_old
+-- name: delete_old
 DELETE FROM replaced_backup
 WHERE at < :until;

@@ -1,4 +1,4 @@
--- The replicas that run on this database, of this version and of the one before.
+-- The replicas that run on this database, of this version and the previous one.
 
 -- name: enter
 INSERT INTO replica (id, newest, until)
@@ -13,7 +13,7 @@ WHERE id = :id;
 DELETE FROM replica
 WHERE id = :id;
 
--- name: forget_old
+-- name: delete_old
 DELETE FROM replica
 WHERE until < :before;
 
@@ -31,7 +31,7 @@ UPDATE schema_floor
 SET oldest = :oldest;
 
 -- name: older
--- A process that is no replica is of a version that does not say which it is.
+-- A process without a replica is of a version from before replicas were counted.
 SELECT id
 FROM replica
 WHERE until > :now

@@ -1,4 +1,4 @@
--- What a start looks at first: which schema this is, and whether our keys fit it.
+-- What a start checks first: the schema's version, and whether our keys fit the database.
 
 -- name: version
 SELECT version_num

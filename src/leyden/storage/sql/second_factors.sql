@@ -6,7 +6,7 @@ FROM totp
 WHERE user_id = :user_id;
 
 -- name: keep_totp
--- Never in place of one that is confirmed.
+-- Never replaces one that is confirmed.
 INSERT INTO totp (user_id, sealed, confirmed, last_step)
 VALUES (:user_id, :sealed, NULL, 0)
 ON CONFLICT (user_id) DO UPDATE
@@ -21,7 +21,7 @@ WHERE user_id = :user_id
 RETURNING user_id;
 
 -- name: use_step
--- No code opens twice, nor one that is older than the last.
+-- No code is accepted twice, nor one that is older than the last.
 UPDATE totp
 SET last_step = :step
 WHERE user_id = :user_id
@@ -42,7 +42,7 @@ FROM recovery_code
 WHERE user_id = :user_id;
 
 -- name: use_recovery_code
--- Returns nothing where it was used before.
+-- Returns nothing if the code was used before.
 DELETE FROM recovery_code
 WHERE user_id = :user_id
     AND digest = :digest
@@ -53,7 +53,7 @@ DELETE FROM recovery_code
 WHERE user_id = :user_id;
 
 -- name: add_passkey
--- Returns nothing where this passkey is known already.
+-- Returns nothing if this passkey is already registered.
 INSERT INTO passkey (id, user_id, name, public_key, sign_count, created, last_used)
 VALUES (:id, :user_id, :name, :public_key, :sign_count, :created, NULL)
 ON CONFLICT DO NOTHING
@@ -87,12 +87,12 @@ DELETE FROM passkey
 WHERE user_id = :user_id;
 
 -- name: use_challenge
--- Returns nothing where it was answered before.
+-- Returns nothing if the challenge was used before.
 INSERT INTO used_challenge (challenge, until)
 VALUES (:challenge, :until)
 ON CONFLICT DO NOTHING
 RETURNING challenge;
 
--- name: forget_challenges
+-- name: delete_challenges
 DELETE FROM used_challenge
 WHERE until < :now;

@@ -1,4 +1,4 @@
--- The lnd that opens direct channels, as it was last seen: one row.
+-- The lnd that opens direct channels, as last seen: one row.
 
 -- name: find
 SELECT pubkey, uri

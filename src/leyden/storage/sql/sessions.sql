@@ -1,4 +1,4 @@
--- Sessions, and how often somebody got a password wrong.
+-- Sessions, and counts of failed sign-ins.
 
 -- name: add
 INSERT INTO session (
@@ -40,7 +40,7 @@ DELETE FROM session
 RETURNING id;
 
 -- name: limit_sessions
--- All of a person's but the latest used ones.
+-- All of a person's sessions except the most recently used ones.
 DELETE FROM session
 WHERE user_id = :user_id
     AND id NOT IN (
@@ -51,13 +51,13 @@ WHERE user_id = :user_id
         LIMIT :kept
     );
 
--- name: forget
+-- name: delete
 DELETE FROM session
 WHERE expires < :now;
 
 -- name: count_failure
--- Counts one more; the count begins anew where the last one began before
--- `start`, or after `end`: a clock was set back since.
+-- Adds one. The count starts over if it began before `start`, or after `end` (then a
+-- clock was set back since).
 INSERT INTO sign_in_failure (who, since, count)
 VALUES (:who, :now, 1)
 ON CONFLICT (who) DO UPDATE
@@ -80,6 +80,6 @@ UPDATE sign_in_failure
 SET count = count - :attempts
 WHERE who = :who;
 
--- name: forget_failures
+-- name: delete_failures
 DELETE FROM sign_in_failure
 WHERE since < :start;

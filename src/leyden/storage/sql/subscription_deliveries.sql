@@ -1,7 +1,7 @@
--- What subscriptions were sent, and each attempt.
+-- The events sent to subscriptions, and each attempt.
 
 -- name: add
--- What is no longer pending can still turn out to be delivered, and nothing else.
+-- A delivery that is no longer pending can only become delivered.
 INSERT INTO subscription_delivery (
     subscription_id, event_id, number, type, body, created, state, due, attempts
 )
@@ -46,7 +46,7 @@ WHERE subscription_delivery.subscription_id = :subscription_id
 ORDER BY subscription_attempt.delivery, subscription_attempt.number;
 
 -- name: prune
--- Of the oldest so many, those from before then; their attempts go with them.
+-- Of the oldest `most`, those from before then; their attempts are deleted too.
 DELETE FROM subscription_delivery
 WHERE position IN (
     SELECT position

@@ -25,7 +25,7 @@ WHERE id = :id
 /* FOR UPDATE */;
 
 -- name: list
--- Those of its people, who get emails, are theirs.
+-- Without those of people, who get emails and manage their own.
 SELECT *
 FROM subscription
 WHERE organization_id = :organization_id
@@ -60,14 +60,14 @@ SET sealed_secret = :sealed_secret, sealed_old_secret = :sealed_old_secret,
     old_secret_until = :old_secret_until
 WHERE id = :id;
 
--- name: forget
+-- name: delete
 DELETE FROM subscription
 WHERE id = :id;
 
 -- name: wake
--- Makes the tasks of those due that get one of the newest events of these
--- organizations; of paused ones, too, so that none is missed by one that goes on at
--- this moment. Without its last word, `order.paid` is `order.`.
+-- Makes the tasks due of subscriptions that get one of the newest events of these
+-- organizations; also of paused ones, so that one that is resumed at this moment misses
+-- none. `order.paid` without its last word is `order.`.
 INSERT INTO task (kind, key, due, lease, fence, asked, attempts, holder)
 SELECT :kind, id, :now, 0, 0, 0, 0, ''
 FROM subscription
@@ -91,8 +91,8 @@ SET due = CASE WHEN task.due > excluded.due THEN excluded.due ELSE task.due END,
 RETURNING key;
 
 -- name: without_task
--- Active ones that are behind the log, which nothing will look at. That is right where
--- no event of their types is left.
+-- Active subscriptions that are behind the log and have no task. That is right if no
+-- event of their types is left.
 SELECT subscription.*
 FROM subscription
 JOIN event_log ON event_log.organization_id = subscription.organization_id

@@ -1,8 +1,8 @@
--- The queue. A claim is held under a fence, which rises with every claim: whoever slept
--- through a lease holds an older fence, and changes nothing.
+-- The queue. A claim has a fence, which rises with every claim: a worker whose claim has
+-- expired has an older fence, and changes nothing.
 
 -- name: put
--- A task that waits is brought forward, and one that runs is to run once more.
+-- A waiting task is brought forward, and a running one will run once more.
 INSERT INTO task (kind, key, due, lease, fence, asked, attempts, holder)
 VALUES (:kind, :key, :due, 0, 0, 0, 0, '')
 ON CONFLICT (kind, key) DO UPDATE
@@ -10,9 +10,9 @@ SET due = CASE WHEN task.due > excluded.due THEN excluded.due ELSE task.due END,
     asked = task.asked + 1;
 
 -- name: claim
--- What is due and nobody's; what somebody else is about to claim is left to them.
--- MATERIALIZED, as PostgreSQL may run a subquery with a lock and a limit once for each
--- row of the table, which locks and claims them all.
+-- Due tasks without a claim; those that another process is just claiming are skipped.
+-- MATERIALIZED, because PostgreSQL may run a subquery with a lock and a limit once for
+-- each row of the table, which would lock and claim all of them.
 WITH free AS MATERIALIZED (
     SELECT kind, key
     FROM task
@@ -30,7 +30,7 @@ WHERE (kind, key) IN (SELECT kind, key FROM free)
 RETURNING kind, key, fence, asked, attempts, due;
 
 -- name: claim_at_home
--- As `claim`; nothing where the nodes belong to another home.
+-- As `claim`; nothing if the nodes belong to another home.
 WITH free AS MATERIALIZED (
     SELECT kind, key
     FROM task
@@ -54,8 +54,8 @@ WHERE (kind, key) IN (SELECT kind, key FROM free)
 RETURNING kind, key, fence, asked, attempts, due;
 
 -- name: claim_watched
--- As `claim_at_home`; only of the nodes whose shards this process holds. A shard is the
--- rest of a node's slot, and a task like any other; what is no node's is with the first.
+-- As `claim_at_home`; only for nodes whose shards this process holds. A shard is a node's
+-- slot modulo the number of shards, and a task itself; tasks without a node are in shard 0.
 WITH free AS MATERIALIZED (
     SELECT kind, key
     FROM task
@@ -144,7 +144,7 @@ WHERE kind = :kind
 /* FOR UPDATE */;
 
 -- name: end
--- Not if it was put again meanwhile: then it runs again.
+-- Not if it was queued again meanwhile: then it runs again.
 DELETE FROM task
 WHERE kind = :kind
     AND key = :key
@@ -164,7 +164,7 @@ SET lease = 0, holder = ''
 WHERE lease > 0;
 
 -- name: reschedule
--- Whoever put it while it ran wants it now, whatever this run would rather.
+-- If it was queued again while it ran, it is due at once, whatever this run requested.
 UPDATE task
 SET lease = 0,
     holder = '',
@@ -176,8 +176,8 @@ WHERE kind = :kind
 RETURNING key;
 
 -- name: extend
--- All that a process holds of a kind, in one order: else two wait for each other's rows.
--- What goes on for as long as it is held is next due when that ends, and goes well.
+-- All claims of a process on a kind, in a fixed order, so that there are no deadlocks. A
+-- permanent task is next due when its claim ends, and counts as not failing.
 WITH held AS MATERIALIZED (
     SELECT kind, key
     FROM task

@@ -1,4 +1,4 @@
--- The lnd that takes our payments, as it was first seen: one row.
+-- The lnd that receives our payments, as first seen: one row.
 
 -- name: find
 SELECT pubkey, stranger

@@ -1,8 +1,8 @@
--- Webhook events. States are spelled out, because only so do the partial indexes on what
--- is pending serve these statements.
+-- Webhook events. States are literals, so that the partial indexes on pending events are
+-- used for these statements.
 
 -- name: add
--- Returns nothing where the node has been told this already.
+-- Returns nothing if this event may be sent only once, and was.
 INSERT INTO webhook_event (
     id, node_id, type, body, told_once, test, created, state, due, overtakable,
     attempts
@@ -20,7 +20,7 @@ WHERE node_id = :node_id
     AND id = :id;
 
 -- name: page
--- Newest first, from before a position on.
+-- Newest first, before a position.
 SELECT position, webhook_event.*
 FROM webhook_event
 WHERE node_id = :node_id
@@ -73,7 +73,7 @@ ORDER BY position DESC
 LIMIT 1;
 
 -- name: without_task
--- What waits while nothing is due that would send it, nor its receiver paused.
+-- Nodes with pending events, an active receiver, and no task that sends them.
 SELECT DISTINCT node_id
 FROM webhook_event
 WHERE state = 'pending'
@@ -90,6 +90,6 @@ WHERE state = 'pending'
             AND webhook_receiver.pause IS NOT NULL
     );
 
--- name: forget
+-- name: delete
 DELETE FROM webhook_event
 WHERE node_id = :node_id;

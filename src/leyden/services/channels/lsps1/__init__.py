@@ -1,1 +1,1 @@
-"""The sale of direct channels to everybody, over LSPS1."""
+"""The public sale of direct channels over LSPS1."""

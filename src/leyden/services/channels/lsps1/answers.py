@@ -1,4 +1,4 @@
-"""Orders as LSPS1 shows them."""
+"""Orders in the format of LSPS1."""
 
 from collections.abc import Mapping
 from typing import Any, Final
@@ -31,10 +31,10 @@ _PAID: Final[Mapping[InvoiceState, str]] = {
 async def show(
     rows: Stores, order: Order, kept: Lsps1Order, *, hides_hold: bool = False
 ) -> dict[str, Any]:
-    """Return the answer of `create_order` and `get_order`.
+    """Return the result of `create_order` and `get_order`.
 
-    With `hides_hold`, a held payment is shown as expected: to clients that know no
-    such state, and would ignore us from then on.
+    With `hides_hold`, a held payment is shown as expected, for clients that do not know
+    that state and would ignore us from then on.
     """
     channel = order.quote.channel
     to = channel.destination

@@ -1,7 +1,7 @@
-"""Limits of unpaid orders over LSPS1: they cost nobody anything but us.
+"""Limits of unpaid orders over LSPS1, which cost their clients nothing.
 
-They are counted in the transaction that adds an order, while nobody else reserves
-coins, and before its invoice is made, so that a flood makes none.
+They are checked in the transaction that adds an order, while no other process can
+reserve coins, and also before its invoice is created, so that a flood creates none.
 """
 
 from collections.abc import Iterable
@@ -18,7 +18,7 @@ _AGAIN_S: Final = 600
 
 
 class Orderer(Struct, frozen=True, kw_only=True):
-    """Who orders: the node that gets the channel, and where the order came from."""
+    """The client: the node that gets the channel, and the order's origin."""
 
     source: Source
     peer: str
@@ -28,11 +28,11 @@ class Orderer(Struct, frozen=True, kw_only=True):
 async def check_orders(
     rows: Stores, rules: ShopSettings, who: Orderer, capacity: int, *, counted: bool
 ) -> None:
-    """Raise TooMany if the node or the address has as many as it may.
+    """Raise TooMany if the node or the address has reached its limit of unpaid orders.
 
-    Orders over HTTP prove nothing of the node, so they take no places of those that
-    the node itself makes, and half at most of the capacity that it may get from us.
-    Where the order's row is there already it is `counted`.
+    Over HTTP the node is not authenticated, so these orders do not count towards the
+    node's own limit, and get at most half of its capacity. `counted` means that the
+    order's row is already stored.
     """
     assert rules.lsps1 is not None  # noqa: S101  there is a sale
     more = 0 if counted else 1
@@ -60,7 +60,7 @@ async def check_orders(
 async def check_coins(
     rows: Stores, rules: Lsps1Settings, more: Iterable[Coin] = ()
 ) -> None:
-    """Raise SoldOut if unpaid orders reserve as many coins as they may."""
+    """Raise SoldOut if unpaid orders have reserved the maximum of coins."""
     reserved = await rows.lsps1_orders.reserved()
     if reserved + sum(coin.sats for coin in more) > rules.most_reserved:
         raise SoldOut(

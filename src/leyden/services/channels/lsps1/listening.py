@@ -1,7 +1,7 @@
-"""Listening to the seller's peers, by one process of the platform.
+"""Listen to messages of the seller's peers, in one process of the platform.
 
-lnd passes each message to all subscribers, so two readers would answer and order twice.
-The task is claimed by one process, and a reader that has lost the claim cannot write.
+lnd passes each message to all subscribers, so two readers would respond and order
+twice. One process claims the task, and a reader that has lost the claim can't write.
 """
 
 import asyncio
@@ -27,7 +27,7 @@ _AT_ONCE_OF_PEER: Final = 8
 
 
 async def listen(shop: Shop, due: ClaimedTask) -> None:
-    """Answer messages for as long as the task is ours."""
+    """Respond to messages as long as the task is ours."""
     if shop.messages is None or shop.rules.lsps1 is None:
         return
     answering = _Answering(shop, shop.messages, due)
@@ -47,10 +47,10 @@ async def listen(shop: Shop, due: ClaimedTask) -> None:
 
 
 class _Answering:
-    """Answers in progress, with limits in total and for each peer."""
+    """Responses in progress, with limits in total and for each peer."""
 
     def __init__(self, shop: Shop, messages: Messages, due: ClaimedTask) -> None:
-        assert shop.rules.lsps1 is not None  # noqa: S101  the caller looked
+        assert shop.rules.lsps1 is not None  # noqa: S101  the caller has checked
         self._rpc = Rpc(Lsps1(shop))
         self._messages = messages
         self._due = due
@@ -58,7 +58,7 @@ class _Answering:
         self._of_peer: Counter[str] = Counter()
 
     def take(self, message: Message, group: asyncio.TaskGroup) -> None:
-        """Start to answer, or drop a message over the limits: its sender asks again."""
+        """Start to respond, or drop a message over the limits: its sender retries."""
         peer = message.peer
         if self._of_peer.total() >= _AT_ONCE or self._of_peer[peer] >= _AT_ONCE_OF_PEER:
             return

@@ -1,7 +1,7 @@
 """JSON-RPC of LSPS0 (bLIP-50): one JSON object in each message.
 
-Only requests are answered: two peers that refuse each other's answers would
-go on for ever.
+Only requests get a response: two peers that reject each other's responses
+would continue forever.
 """
 
 import logging
@@ -19,7 +19,7 @@ from leyden.services.channels.lsps1.server import Lsps1, Transaction
 
 log = logging.getLogger(__name__)
 
-# Far above the longest request there is: what is longer costs nothing but its arrival.
+# Far above the longest valid request; longer messages are ignored.
 LONGEST: Final = 8 * 1024
 _LONGEST_ID: Final = 128
 # LDK's own ids: 16 random bytes. ZEUS sends UUIDs.
@@ -28,7 +28,7 @@ _encode = msgspec.json.Encoder().encode
 
 
 class Rpc:
-    """Answers requests of peers."""
+    """Responds to requests of peers."""
 
     def __init__(self, lsps1: Lsps1) -> None:
         self._lsps1 = lsps1
@@ -36,7 +36,7 @@ class Rpc:
     async def answer(
         self, peer: str, raw: bytes, *, transaction: Transaction | None = None
     ) -> bytes | None:
-        """Return the answer to a message; None where none is due."""
+        """Return the response to a message; None if it needs none."""
         try:
             asked = _request(raw)
         except Fault as fault:
@@ -79,19 +79,19 @@ class Rpc:
 
 
 def fault_of(error: LeydenError) -> Fault:
-    """Return what a client is told of an error."""
+    """Convert an error to what the client gets."""
     if isinstance(error, Fault):
         return error
     if isinstance(error, Refused | SoldOut):
         return lsps1.rejected(error.message)
     log.warning("can't answer an LSPS1 request", extra={"why": str(error)})
-    # What is away says so; what is broken is ours to mend, not to show.
+    # A temporary outage is reported as such; details of our own bugs are not shown.
     why = {"message": error.message} if isinstance(error, Away) else {}
     return Fault(lsps1.INTERNAL, "Internal error", why)
 
 
 def _request(raw: bytes) -> Mapping[str, Any] | None:
-    """Return the request in a message; None where it asks for no answer."""
+    """Parse the request in a message; return None if it needs no response."""
     if len(raw) > LONGEST:
         return None
     try:
@@ -100,7 +100,7 @@ def _request(raw: bytes) -> Mapping[str, Any] | None:
         raise Fault(lsps1.PARSE, "Parse error", {}) from None
     if isinstance(asked, dict) and "method" not in asked:
         if "result" in asked or "error" in asked:
-            return None  # an answer, though we have asked for nothing
+            return None  # a response, although we sent no request
     elif isinstance(asked, dict) and "id" not in asked:
         return None  # a notification
     if not _is_request(asked):
@@ -126,7 +126,7 @@ def _is_ldk(id_: str | None) -> bool:
 def _refusal(id_: str | None, fault: Fault) -> bytes:
     error: dict[str, Any] = {"code": fault.code, "message": fault.message}
     if fault.data and not _is_ldk(id_):
-        # LDK reads a text here or nothing, and ignores us after anything else.
+        # LDK accepts a text here or nothing, and ignores us after anything else.
         error["data"] = fault.data
     elif fault.data:
         error["message"] = f"{fault.message}: {fault.data.get('message', '')}"

@@ -1,8 +1,8 @@
-"""What LSPS1 sells and takes orders for, whichever way they come.
+"""The LSPS1 server: offers and orders, for all transports.
 
-An order is a direct one like any other: it reserves coins, its payment is held until
-the channel is published, and it belongs to an organization of the operator's. That one
-pays for nothing: no credit of it is used, and none comes back to it.
+An order is a direct order like any other: it reserves coins, and its payment is held
+until the channel is published. It belongs to the operator's organization, but neither
+uses nor adds credit of it.
 """
 
 import asyncio
@@ -31,17 +31,17 @@ from leyden.values import Struct
 
 Transaction = Callable[[], AbstractAsyncContextManager[Stores]]
 
-# What is sold "should change at most once a day"; a new lnd is noticed sooner.
+# An offer "should change at most once a day"; a new lnd is noticed sooner.
 _FRESH_S: Final = 60.0
 _TRIES: Final = 5
 _ID: Final = re.compile(r"[0-9A-Za-z-]{1,64}")
 _OUT_S: Final = 60
-_MOST_WAITING: Final = 64  # a treasury that hangs keeps no more than these
+_MOST_WAITING: Final = 64  # requests while the treasury hangs
 _BUSY_S: Final = 5
 
 
 class _Seen(Struct, frozen=True):
-    """What the seller was when it was looked at last."""
+    """The seller's state at the last check."""
 
     offer: Offer
     uri: str
@@ -49,7 +49,7 @@ class _Seen(Struct, frozen=True):
 
 
 class Lsps1:
-    """Sells direct channels to anybody who speaks LSPS1."""
+    """Sells direct channels to any LSPS1 client."""
 
     def __init__(self, shop: Shop) -> None:
         if shop.rules.lsps1 is None:
@@ -58,17 +58,17 @@ class Lsps1:
         self._rules: Lsps1Settings = shop.rules.lsps1
         self._seen: _Seen | None = None
         self._organization_id = ""
-        # One after the other, so that no flood makes invoices beyond the limits.
+        # One after the other, so that a flood creates no invoices beyond the limits.
         self._turn = asyncio.Lock()
         self._waiting = 0
 
     async def info(self) -> dict[str, Any]:
-        """Return what is sold; raise SellerAway while nobody knows."""
-        return (await self._look()).offer.as_json()
+        """Return the offer; raise SellerAway while it is unknown."""
+        return (await self._refresh()).offer.as_json()
 
     async def uri(self) -> str:
-        """Return where clients connect to."""
-        return (await self._look()).uri
+        """Return the address for clients to connect to."""
+        return (await self._refresh()).uri
 
     async def create(
         self,
@@ -78,11 +78,11 @@ class Lsps1:
         transaction: Transaction | None = None,
         beside: Collection[str] = (),
     ) -> tuple[Order, Lsps1Order]:
-        """Create an order, and the invoice that pays it.
+        """Create an order and its invoice.
 
-        `transaction` opens those in which a task of ours may write.
+        `transaction` opens transactions, which may be bound to the caller's task.
         """
-        offer = (await self._look()).offer
+        offer = (await self._refresh()).offer
         wanted = lsps1.parse_order(params, offer, beside=beside)
         if not destinations.is_key(who.peer):
             raise lsps1.invalid(
@@ -93,7 +93,7 @@ class Lsps1:
         except Malformed:
             raise lsps1.rejected("this node belongs to the platform itself") from None
         transaction = transaction or self._shop.database.transaction
-        order_id = f"{uuid.uuid4()}{orders.SUFFIX}"  # the same has the same invoice
+        order_id = f"{uuid.uuid4()}{orders.SUFFIX}"  # a retry has the same invoice
         async with self._in_turn():
             for _ in range(_TRIES - 1):
                 try:
@@ -117,10 +117,10 @@ class Lsps1:
             self._waiting -= 1
 
     async def get(self, order_id: object, who: Orderer) -> tuple[Order, Lsps1Order]:
-        """Return an order; raise the same for none, and for another client's.
+        """Return an order; raise the same fault if it is missing or another client's.
 
-        Over BOLT8 the peer has to be the one that ordered. Over HTTP the id is the
-        secret: only who was given it knows it.
+        Over BOLT8 the peer must be the one that ordered. Over HTTP the id is the
+        secret, which only the client knows.
         """
         if not isinstance(order_id, str):
             raise lsps1.invalid("order_id", "must be an order's id")
@@ -139,7 +139,7 @@ class Lsps1:
     async def show(
         self, order: Order, kept: Lsps1Order, *, hides_hold: bool = False
     ) -> dict[str, Any]:
-        """Return an order as clients see it."""
+        """Return an order in the format of LSPS1."""
         reader = self._shop.database.reader
         return await answers.show(reader, order, kept, hides_hold=hides_hold)
 
@@ -151,10 +151,10 @@ class Lsps1:
             )
         return self._organization_id
 
-    async def _look(self) -> _Seen:
+    async def _refresh(self) -> _Seen:
         now_s = time.monotonic()
         if self._seen is None or now_s - self._seen.at_s > _FRESH_S:
-            wallet = await reservations.look(self._shop)
+            wallet = await reservations.read_wallet(self._shop)
             offered = await zero_conf.is_offered(self._shop, wallet)
             offer = offer_of(self._shop, zero_conf=offered)
             self._seen = _Seen(offer, wallet.uri, now_s)
@@ -197,7 +197,7 @@ class Lsps1:
             await tx.orders.add(order)
             await reservations.reserve(tx, shop, order, reservation, whose="", now=now)
             await tx.lsps1_orders.add(kept)
-            # The seller's row is locked by now: nobody counts at the same time.
+            # The seller's row is locked now, so counts can't change meanwhile.
             await limits.check_orders(
                 tx, shop.rules, who, wanted.lsp_balance, counted=True
             )
@@ -206,7 +206,7 @@ class Lsps1:
 
 
 def offer_of(shop: Shop, *, zero_conf: bool) -> Offer:
-    """Return what is sold by these settings."""
+    """Return the offer with these settings."""
     terms, rules = shop.rules.terms, shop.rules
     largest = min(
         terms.largest_capacity,

@@ -1,4 +1,4 @@
-"""What is sold over LSPS1 at present, and what it lacks."""
+"""The state of the sale over LSPS1, and missing settings."""
 
 from typing import Any, Final
 
@@ -17,20 +17,20 @@ _BITS: Final = "--protocol.custom-init=729 --protocol.custom-nodeann=729"
 
 
 class Lsps1State(Struct, frozen=True, kw_only=True):
-    """The sale over LSPS1."""
+    """The state of the sale over LSPS1."""
 
-    uri: str  # where clients connect to
+    uri: str  # the address for clients to connect to
     organization_id: str
-    sold: dict[str, Any]  # as clients are told
+    sold: dict[str, Any]  # the offer, as clients get it
     unpaid: int  # orders
     reserved: Sats  # coins of unpaid orders
     most_reserved: Sats
-    missing: tuple[str, ...]  # and what to do about it
+    missing: tuple[str, ...]  # what is missing, and what to do about it
 
 
-async def look(shop: Shop, rules: Lsps1Settings) -> Lsps1State:
+async def read(shop: Shop, rules: Lsps1Settings) -> Lsps1State:
     """Return the state of the sale; raise SellerAway without the seller."""
-    wallet = await reservations.look(shop)
+    wallet = await reservations.read_wallet(shop)
     reader = shop.database.reader
     missing = []
     organization_id = ""
@@ -69,7 +69,7 @@ def _missing_of(wallet: SellerWallet) -> list[str]:
 
 
 async def _denied(shop: Shop, wallet: SellerWallet) -> str:
-    """Try to send a message to nobody: the permission is looked at first."""
+    """Try to send a message to nobody: lnd checks the permission first."""
     if shop.messages is None:
         return ""
     try:

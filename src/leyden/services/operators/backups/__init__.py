@@ -1,8 +1,8 @@
-"""Backups of the installation: made, checked, and restored for a drill.
+"""Create, check and drill backups of the installation.
 
 A snapshot in the store has three files:
 
-    manifest.json             what the backup is of, and what must be found in it
+    manifest.json             what the backup is of, and what it must contain
     database.sqlite | .pgdump a consistent copy of the database
     keys.age                  sealing keys, authority and settings, encrypted to a
                               key that is neither on this machine nor in the store

@@ -1,8 +1,9 @@
-"""Channel backups leave this machine within seconds, between two backups.
+"""Store channel backups within seconds, between two full backups.
 
-A channel that was opened since the last backup of the whole comes home only by a
-channel backup that knows of it. They are small, and lnd has encrypted them: when one
-changes, the newest of all nodes become a snapshot of their own, which a restore adds.
+The money in a channel that was opened since the last full backup can be recovered only
+with a newer channel backup. Channel backups are small, and encrypted by lnd: when one
+changes, the newest ones of all nodes are stored as a separate snapshot, which a restore
+adds.
 """
 
 import asyncio
@@ -27,7 +28,7 @@ from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import open_database
 
 CHANNEL_COPIES: Final = "channel backups"
-_LOOK_EVERY_S: Final = 1.0
+_CHECK_EVERY_S: Final = 1.0
 _INSTALLATION: Final = "installation"
 _LAG: Final = Gauge(
     "leyden_channel_backups_lag_seconds",
@@ -43,15 +44,15 @@ class ChannelCopies:
         self._copied = 0
 
     async def follow(self, _: ClaimedTask) -> None:
-        """Copy what changes, for as long as the task is ours."""
+        """Copy new channel backups, as long as the task is ours."""
         programs = None
         while True:
             if places.is_ready(self._platform.settings):
                 programs = programs or await places.programs(os.environ)
-                await self.look(programs)
-            await asyncio.sleep(_LOOK_EVERY_S)
+                await self.copy_new(programs)
+            await asyncio.sleep(_CHECK_EVERY_S)
 
-    async def look(self, programs: Programs) -> bool:
+    async def copy_new(self, programs: Programs) -> bool:
         """Copy all channel backups if one is new; return whether one was."""
         newest = await self._platform.database.reader.backups.newest_channels()
         if newest is None or newest[0] <= self._copied:
@@ -85,7 +86,7 @@ async def add_newest(
     since: datetime,
     installation: str,
 ) -> int:
-    """Add channel backups that left since a backup to what was restored of it."""
+    """Add channel backups that are newer than a backup to what was restored from it."""
     if not snapshots or (newest := snapshots[-1]).made <= since:
         return 0
     await store.fetch(newest, folder)

@@ -1,4 +1,4 @@
-"""Checking the store: every byte of it, and the newest backup against its manifest."""
+"""Check every byte of the store, and the newest backup against its manifest."""
 
 from leyden.backups.recovery import RecoveryKey
 from leyden.errors import SetupError
@@ -13,14 +13,14 @@ from leyden.values import Struct
 
 
 class Checked(Struct, frozen=True, kw_only=True):
-    """What was checked."""
+    """The result of a check."""
 
     backup: str
     made: str
     leyden: str
     schema: str
     rows: int
-    changes: int  # objects with what came after it
+    changes: int  # objects with later changes
     keys_opened: bool
     problems: list[str]
 
@@ -30,7 +30,7 @@ async def check(
 ) -> Checked:
     """Read everything in the store; raise SetupError if any of it is damaged.
 
-    With the recovery key the keys in the backup are opened as well.
+    With the recovery key, also decrypt the keys in the backup.
     """
     async with recorded(platform, "check") as found:
         settings = platform.settings
@@ -74,10 +74,11 @@ async def check(
 
 
 async def refuse_lost(platform: Platform, there: set[str]) -> None:
-    """Raise SetupError if the last backup that was made is not in the store."""
+    """Raise SetupError if the last successful backup is not in the store."""
     for each in await platform.database.reader.backup_results.all_():
         if each.kind == "run" and each.ok and each.snapshot not in there:
             raise SetupError(
                 f"backup_store: the last backup, {each.snapshot[:8]}, is missing: "
-                "it was deleted, or the store was put back; run `leyden backup run`"
+                "it was deleted, or the store was restored to an earlier state; run "
+                "`leyden backup run`"
             )

@@ -1,8 +1,8 @@
 """Consistent copies of the database, while it is in use.
 
-SQLite copies itself page by page within one reading transaction: writers go on, and
-the pages stay where they are, so that the store keeps those that did not change once.
-PostgreSQL is dumped by pg_dump from a snapshot in which we count as well.
+SQLite is copied page by page within one read transaction: writers continue, and pages
+keep their positions, so that the store keeps unchanged ones only once. PostgreSQL is
+dumped by pg_dump from a snapshot in which we also count rows.
 """
 
 import asyncio
@@ -23,7 +23,7 @@ POSTGRES: Final = "database.pgdump"
 
 
 class Copied(Struct, frozen=True, kw_only=True):
-    """A copy of the database, and what is in it."""
+    """A copy of the database, with its row counts and sums."""
 
     name: str
     schema: str
@@ -42,7 +42,7 @@ async def copy(url: str, folder: Path, *, deadline_s: float) -> Copied:
 
 
 def damage(path: Path) -> str:
-    """Return what is wrong with a SQLite file itself; "" if nothing is."""
+    """Return what is damaged in a SQLite file; "" if nothing."""
     try:
         with closing(sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True)) as file:
             (found,) = file.execute("PRAGMA integrity_check(1)").fetchone()

@@ -1,4 +1,4 @@
-"""Databases by URL, read by programs that do not run on them."""
+"""Read a database by its URL, without opening it as the platform does."""
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
@@ -9,13 +9,13 @@ from leyden.storage.engines import engine, unreachable
 
 
 class Reading:
-    """A connection for reading alone, within one transaction."""
+    """A read-only connection with one transaction."""
 
     def __init__(self, url: str) -> None:
         self._engine = engine(url)
 
     def __enter__(self) -> Connection:
-        """Connect, and see the database as it is now until the end."""
+        """Connect, with a snapshot of the database until the end."""
         try:
             self._connection = self._engine.connect()
             if self._engine.dialect.name == "postgresql":
@@ -33,6 +33,6 @@ class Reading:
 
 
 def describe(url: str) -> tuple[str, Facts]:
-    """Return a database's schema, and what is in it."""
+    """Return a database's schema version, row counts and sums."""
     with Reading(url) as connection:
         return facts.schema(connection), facts.of(connection)

@@ -1,13 +1,13 @@
-"""A drill: the newest backup restored into an empty place, and proven there.
+"""A drill: restore the newest backup into an empty place, and verify it there.
 
-Nothing is started there, no loop, node or listener, and nobody is called: a database
-and the keys are opened, and read.
+It starts no jobs, nodes or listeners, and makes no calls: it only opens and reads the
+database and the keys.
 
 1. Fetch the backup, and compare it with its manifest.
-2. Apply what came after it, and migrate the copy to this version's schema, as a
-   restore does.
+2. Apply later changes, and migrate the copy to this version's schema, as a restore
+   does.
 3. Open every sealed value with the keys.
-4. Verify the books, and compare them with those of the running installation.
+4. Verify the ledger, and compare it with that of the running installation.
 """
 
 import asyncio
@@ -40,11 +40,11 @@ from leyden.values import Struct
 
 
 class Drilled(Struct, frozen=True, kw_only=True):
-    """What a drill came to."""
+    """The result of a drill."""
 
     backup: str
     made: str
-    until: str  # what happened until then came back with it
+    until: str  # everything until then was restored
     took_s: float
     keys_from: str
     rows: int
@@ -55,9 +55,9 @@ class Drilled(Struct, frozen=True, kw_only=True):
 async def drill(
     platform: Platform, programs: Programs, *, key: RecoveryKey | None = None
 ) -> Drilled:
-    """Restore the newest backup into an empty place, and return what is wrong there.
+    """Restore the newest backup into an empty place; return the problems found.
 
-    Without the recovery key the running installation's sealing keys are used.
+    Without the recovery key, use the running installation's sealing keys.
     """
     settings, began = platform.settings, time.monotonic()
     kinds: tuple[Kind, ...] = ("drill", "attended") if key else ("drill",)
@@ -109,7 +109,7 @@ async def _apply(
     fetched: Fetched,
     key: RecoveryKey | None,
 ) -> str:
-    """Apply what came after the backup, as a restore does; return until when."""
+    """Apply changes after the backup, as a restore does; return until when."""
     base, chain = state.base_of(fetched.snapshot.tags), None
     if base is not None and key is None:
         chain = state.read_key(platform.settings, chain=base.chain)
@@ -129,7 +129,7 @@ async def _apply(
 
 @asynccontextmanager
 async def _restored(platform: Platform, fetched: Fetched) -> AsyncIterator[str]:
-    """Yield the URL of the restored copy, which is gone at the end."""
+    """Yield the URL of the restored copy, which is deleted at the end."""
     settings = platform.settings
     if fetched.is_sqlite:
         yield f"sqlite:///{fetched.database}"
@@ -147,7 +147,7 @@ def _open_all(url: str, ring: Keyring) -> Opened:
 
 
 async def _broken(url: str) -> list[str]:
-    """Return the rules that do not hold in the copy."""
+    """Return the rules that the copy violates."""
     database = await open_database(url)
     try:
         return [f"verify: {each}" for each in await verify(database)]
@@ -156,10 +156,10 @@ async def _broken(url: str) -> list[str]:
 
 
 def _unlike(running: str, copy: str, fetched: Fetched) -> list[str]:
-    """Return where the running ledger is not what it was at the backup.
+    """Return where the running ledger differs from the backup's.
 
-    Entries are only ever added: up to the last one of the copy both are the same. On
-    PostgreSQL a transaction that was open at the backup may have committed a lower
+    Entries are only added, so up to the last one of the copy both must be the same. On
+    PostgreSQL a transaction that was open during the backup may have committed a lower
     number since.
     """
     until = fetched.manifest.facts.last_entry
@@ -171,7 +171,7 @@ def _unlike(running: str, copy: str, fetched: Fetched) -> list[str]:
         now = facts.books(connection, until=until, besides=later)
     return [
         f"the running ledger's {name} up to the backup is {now.get(name, 0):,} sat, "
-        f"and the copy's is {then.get(name, 0):,}"
+        f"but the copy's is {then.get(name, 0):,}"
         for name in sorted(now.keys() | then.keys())
         if now.get(name, 0) != then.get(name, 0)
     ]

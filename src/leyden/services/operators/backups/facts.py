@@ -1,6 +1,6 @@
-"""What is counted and added up in a database, to compare a copy with its original.
+"""Row counts and sums of a database, to compare a copy with its original.
 
-The tables are those that the database has, and not those that this program knows: a
+The tables are read from the database instead of this program's definitions, because a
 copy may be older.
 """
 
@@ -24,11 +24,11 @@ from leyden.values import Struct
 
 _BESIDE = frozenset({"alembic_version", "backup_result"})
 _ENTRIES = "entry"
-_IN_FLIGHT = 10_000  # more transactions than are ever open at once
+_IN_FLIGHT = 10_000  # more than the transactions that are ever open at once
 
 
 class Facts(Struct, frozen=True, kw_only=True):
-    """The rows of each table, and what the ledger adds up to."""
+    """The number of rows of each table, and the ledger's sums."""
 
     rows: dict[str, int]
     books: dict[str, int]  # satoshis, by kind of account
@@ -36,7 +36,7 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 
 def of(connection: Connection) -> Facts:
-    """Count and add up what is in a database."""
+    """Count the rows, and sum up the ledger, of a database."""
     names = sorted(set(inspect(connection).get_table_names()) - _BESIDE)
     rows = {name: _count(connection, name) for name in names}
     if _ENTRIES not in rows:
@@ -53,7 +53,7 @@ def of(connection: Connection) -> Facts:
 def books(
     connection: Connection, *, until: int, besides: Iterable[int] = ()
 ) -> dict[str, int]:
-    """Add up the ledger's entries up to one, by kind of account."""
+    """Sum up the ledger's entries up to a number, by kind of account."""
     sums: Counter[str] = Counter()
     for column, sign in (("source", -1), ("target", 1)):
         kind = _kind(connection, column).label("kind")
@@ -71,7 +71,7 @@ def books(
 
 
 def recent_entries(connection: Connection, *, until: int) -> set[int]:
-    """Return the numbers of the ledger's last entries up to one."""
+    """Return the numbers of the ledger's last entries up to a number."""
     number: ColumnElement[int] = literal_column("id")
     query = select(number).select_from(table(_ENTRIES))
     within = query.where(number <= until).where(number > until - _IN_FLIGHT)
@@ -92,7 +92,7 @@ def _count(connection: Connection, name: str) -> int:
 
 
 def _kind(connection: Connection, column: str) -> ColumnElement[str]:
-    """Return what of an account's name is before its colon."""
+    """Return the part of an account's name before the colon."""
     account: ColumnElement[str] = literal_column(column)
     if connection.dialect.name == "postgresql":
         return func.split_part(account, ":", 1)

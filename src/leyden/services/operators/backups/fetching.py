@@ -1,4 +1,4 @@
-"""Fetching a backup from the store, and comparing it with what it says."""
+"""Fetch a backup from the store, and compare it with its manifest."""
 
 import asyncio
 from pathlib import Path
@@ -16,7 +16,7 @@ from leyden.values import Struct
 
 
 class Fetched(Struct, frozen=True, kw_only=True):
-    """A backup in a folder, complete and unharmed."""
+    """A complete and intact backup in a folder."""
 
     snapshot: Snapshot
     folder: Path
@@ -39,15 +39,17 @@ class Fetched(Struct, frozen=True, kw_only=True):
 
 
 async def fetch(store: Store, snapshot: Snapshot, folder: Path) -> Fetched:
-    """Fetch a backup into a folder; raise SetupError if anything of it is damaged.
+    """Fetch a backup into a folder; raise SetupError if anything in it is damaged.
 
-    A database whose digest is the one of the copy is as whole as the copy was.
+    The database is not checked: with the same digest it is as intact as the copy was.
     """
     await store.fetch(snapshot, folder)
     told = await asyncio.to_thread(manifest.read, folder)
     found = Fetched(snapshot=snapshot, folder=folder, manifest=told)
     if told.database not in {copies.SQLITE, copies.POSTGRES}:
-        raise SetupError(f'the backup\'s database is "{told.database}", not known here')
+        raise SetupError(
+            f'the backup\'s database is of unknown type: "{told.database}"'
+        )
     wrong = await asyncio.to_thread(lambda: list(manifest.differences(folder, told)))
     if wrong:
         raise SetupError(
@@ -67,8 +69,8 @@ async def open_keys(
     told, found = fetched.manifest.installation, installation_id(Sealer(ring))
     if found != told:
         raise SetupError(
-            f"the keys in the backup are of installation {found}, its database is of "
-            f"{told}: restore another backup"
+            f"the keys in the backup are of installation {found}, but its database is "
+            f"of {told}: restore another backup"
         )
     return bundle, ring
 
@@ -79,5 +81,5 @@ async def facts_differ(fetched: Fetched, url: str) -> list[str]:
     schema, found = await asyncio.to_thread(describe, url)
     wrong = list(manifest.compare(found, told.facts, what="the copy"))
     if schema != told.schema:
-        wrong.append(f"the copy has schema {schema}, and had {told.schema}")
+        wrong.append(f"the copy has schema {schema}, but had {told.schema}")
     return wrong

@@ -1,4 +1,4 @@
-"""What tells an installation from others."""
+"""The id of an installation."""
 
 from typing import Final
 
@@ -9,9 +9,9 @@ _ID_BYTES: Final = 8
 
 
 def installation_id(sealer: Sealer) -> str:
-    """Return what tells this installation from others; it stays for ever.
+    """Return the permanent id of this installation.
 
-    It follows from the keys, survives their rotation and every restore, and tells
+    It is derived from the keys, survives their rotation and every restore, and reveals
     nothing about them.
     """
     return sealer.digest(b"", purpose=_PURPOSE)[:_ID_BYTES].hex()

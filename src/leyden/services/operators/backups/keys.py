@@ -1,6 +1,6 @@
-"""What a backup holds under the recovery key: sealing keys, authority, settings.
+"""The part of a backup that only the recovery key opens: keys, authority, settings.
 
-The content is a tar that exists in memory alone:
+The content is a tar file that exists only in memory:
 
     secrets.json        the sealing keys
     settings.toml       all settings that are not the default
@@ -33,7 +33,7 @@ NAMING_FILES: Final = (
     *("pool_macaroon", "seller_certificate", "seller_macaroon"),
     *("webhook_authorities", "smtp_authorities"),
 )
-# Said anew by whoever restores: where things are on that machine.
+# Settings about this machine; a restore on another one asks for them again.
 _OF_THE_MACHINE: Final = frozenset({"home", "database_url", "secrets_file"})
 _MOST: Final = 16 << 20
 
@@ -47,7 +47,7 @@ class Bundle(Struct, frozen=True):
 
 
 def gather(settings: Settings) -> Bundle:
-    """Read everything that belongs into the bundle."""
+    """Read all files of the bundle."""
     files = {
         SECRETS: _content(settings.secrets_path),
         SETTINGS: _toml(settings).encode(),
@@ -73,14 +73,14 @@ def pack(bundle: Bundle) -> bytes:
 
 
 def unpack(content: bytes) -> Bundle:
-    """Return the files of a tar; raise SetupError if something is missing in it."""
+    """Return the files of a tar file; raise SetupError if one is missing."""
     files = {}
     try:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:") as tar:
             for entry in tar:
                 path = PurePosixPath(entry.name)
                 if not entry.isfile() or path.is_absolute() or ".." in path.parts:
-                    raise SetupError(f"the backup's {NAME} has a bad name in it")
+                    raise SetupError(f"the backup's {NAME} contains an invalid name")
                 file = tar.extractfile(entry)
                 files[entry.name] = file.read() if file is not None else b""
     except tarfile.TarError as error:
@@ -120,5 +120,5 @@ def _toml(given: Settings) -> str:
 
 
 def line(name: str, value: Any) -> str:
-    """Return a setting as a line of TOML, which writes these values as JSON does."""
+    """Return a setting as a line of TOML, whose values look the same as in JSON."""
     return f"{name} = {json.dumps(value)}"

@@ -1,4 +1,4 @@
-"""The manifest of a backup: what it is of, and what must be found in it."""
+"""The manifest of a backup: what it is of, and what it must contain."""
 
 import hashlib
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ class File(Struct, frozen=True, kw_only=True):
 
 
 class Manifest(Struct, frozen=True, kw_only=True):
-    """What a backup says about itself."""
+    """The description of a backup."""
 
     format: int = FORMAT
     leyden: str
@@ -70,24 +70,24 @@ class _Form(Struct):
 
 
 def differences(folder: Path, manifest: Manifest) -> Iterator[str]:
-    """Yield what of a fetched backup is not what its manifest says."""
+    """Yield differences between a fetched backup and its manifest."""
     for name, told in manifest.files.items():
         path = folder / name
         if not path.is_file():
-            yield f"{name}: is missing in the backup"
+            yield f"{name}: missing in the backup"
         elif file(path) != told:
-            yield f"{name}: is not what was backed up"
+            yield f"{name}: differs from what was backed up"
     if manifest.database not in manifest.files:
         yield "the backup has no database"
 
 
 def compare(found: Facts, told: Facts, *, what: str) -> Iterator[str]:
-    """Yield what differs between what was found and what the manifest says."""
+    """Yield differences between a database's facts and the manifest's."""
     for name in sorted(found.rows.keys() | told.rows.keys()):
         is_, was = found.rows.get(name, 0), told.rows.get(name, 0)
         if is_ != was:
-            yield f"{what}: table {name} has {is_} rows, and had {was}"
+            yield f"{what}: table {name} has {is_} rows, but had {was}"
     for name in sorted(found.books.keys() | told.books.keys()):
         is_, was = found.books.get(name, 0), told.books.get(name, 0)
         if is_ != was:
-            yield f"{what}: the ledger's {name} is {is_:,} sat, and was {was:,}"
+            yield f"{what}: the ledger's {name} is {is_:,} sat, but was {was:,}"

@@ -1,10 +1,10 @@
-"""What backups have in the home folder, and the programs that they call.
+"""The files of backups in the home folder, and the programs that they call.
 
 HOME/backup/              0700
 ├── password              the store's password; opens no sealed value
 ├── recipients            who can open the keys in a backup: age1..., a line each
 ├── lock                  held by the one run, check or drill at a time
-└── work-*                copies, while one is under way
+└── work-*                copies, while a run is in progress
 """
 
 import contextlib
@@ -43,7 +43,7 @@ class Programs(Struct, frozen=True, kw_only=True):
 async def programs(
     environment: Mapping[str, str], *, progress: Progress = quiet
 ) -> Programs:
-    """Return the programs; they are built at their first use."""
+    """Return the programs, which are built at their first use."""
     cache = builds.default_cache(environment)
 
     async def path(name: str) -> Path:
@@ -68,7 +68,7 @@ def is_ready(settings: Settings) -> bool:
 
 
 def create(settings: Settings, recipients: list[str]) -> str:
-    """Create the store's password and keep the recipients; return the password."""
+    """Create the store's password and save the recipients; return the password."""
     place = folder(settings)
     place.mkdir(mode=0o700, exist_ok=True)
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
@@ -77,14 +77,14 @@ def create(settings: Settings, recipients: list[str]) -> str:
     return password
 
 
-def forget(settings: Settings) -> None:
-    """Delete what `create` made, where the store could not be created."""
+def delete(settings: Settings) -> None:
+    """Delete what `create` wrote, if the store could not be created."""
     for name in ("password", "recipients"):
         (folder(settings) / name).unlink(missing_ok=True)
 
 
 def recipients(settings: Settings) -> list[str]:
-    """Return who can open the keys in a backup."""
+    """Return the age recipients that can open the keys in a backup."""
     return _read(folder(settings) / "recipients").split()
 
 
@@ -109,19 +109,19 @@ def store(settings: Settings, programs: Programs, *, password: str = "") -> Stor
 
 @contextlib.contextmanager
 def working(settings: Settings) -> Iterator[Path]:
-    """Yield a private folder for copies; one run, check or drill at a time has it."""
+    """Yield a private folder for copies, for one run, check or drill at a time."""
     place = folder(settings)
     with processes.locked(place / "lock"):
-        for left in place.glob(f"{_WORK}*"):  # by one that was killed
+        for left in place.glob(f"{_WORK}*"):  # by a run that was killed
             shutil.rmtree(left, ignore_errors=True)
         with tempfile.TemporaryDirectory(prefix=_WORK, dir=place) as found:
             yield Path(found)
 
 
 def check_room(settings: Settings, path: Path) -> None:
-    """Raise SetupError if a folder has no room for a copy of the database.
+    """Raise SetupError if a folder has no room for a copy of the SQLite database.
 
-    How large a dump of PostgreSQL will be is not known.
+    The size of a PostgreSQL dump is unknown.
     """
     if not is_sqlite(settings.database):
         return
@@ -140,5 +140,5 @@ def _read(path: Path) -> str:
         return path.read_text()
     except FileNotFoundError:
         raise SetupError(
-            f"{path} does not exist; `leyden backup init` makes it with the store"
+            f"{path} does not exist; `leyden backup init` creates it with the store"
         ) from None

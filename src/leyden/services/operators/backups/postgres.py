@@ -1,6 +1,7 @@
-"""PostgreSQL: dumped and restored by its own tools, pg_dump and pg_restore.
+"""Dump and restore PostgreSQL with its own tools, pg_dump and pg_restore.
 
-The password of database_url is in no argument: libpq reads it from a file in memory.
+The password of database_url is never an argument: libpq reads it from an in-memory
+file.
 """
 
 import asyncio
@@ -23,7 +24,7 @@ from leyden.services.operators.backups.databases import Reading
 from leyden.services.operators.backups.facts import Facts
 
 _CONNECT_S: Final = 10
-# By name, as it is written in a statement; what extensions have brought stays.
+# Quoted names of tables, and routines; those of extensions stay.
 _TABLES: Final = """
     SELECT quote_ident(tablename) FROM pg_tables WHERE schemaname = current_schema()
 """
@@ -40,7 +41,7 @@ _PRIVATE: Final = ("password", "sslpassword")
 
 
 async def dump(url: str, target: Path, *, deadline_s: float) -> tuple[str, Facts]:
-    """Dump the database, and count in the same snapshot; return schema and counts."""
+    """Dump the database; return schema and counts of the same snapshot."""
     program = _program("pg_dump")
 
     with Reading(url) as connection:
@@ -61,7 +62,7 @@ async def dump(url: str, target: Path, *, deadline_s: float) -> tuple[str, Facts
 
 
 async def restore(path: Path, url: str, *, deadline_s: float) -> None:
-    """Restore a dump into an empty database, all of it or nothing."""
+    """Restore a dump into an empty database, atomically."""
     program = _program("pg_restore")
     with _connecting(url) as (words, file, env):
         await call(
@@ -77,7 +78,7 @@ async def restore(path: Path, url: str, *, deadline_s: float) -> None:
 
 
 def empty(url: str) -> None:
-    """Drop what a restore that failed has put into a database that was empty."""
+    """Drop what a failed restore has created in a database that was empty."""
     with _connected(url) as connection, connection.transaction():
         for (name,) in connection.execute(_TABLES).fetchall():
             connection.execute(
@@ -96,7 +97,7 @@ def is_empty(url: str) -> bool:
 
 @contextlib.asynccontextmanager
 async def scratch(url: str) -> AsyncIterator[str]:
-    """Create a database beside this one for the block; yield its URL."""
+    """Create another database on the same server for the block; yield its URL."""
     name = f"leyden_drill_{secrets.token_hex(6)}"
     await asyncio.to_thread(
         _execute, url, "CREATE DATABASE {} TEMPLATE template0", name
@@ -123,22 +124,22 @@ def _connected(url: str) -> "psycopg.Connection[Any]":
         return psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_S)
     except psycopg.Error as error:
         reason = str(error).strip().splitlines()[0]
-        raise SetupError(f"database_url: cannot be opened: {reason}") from None
+        raise SetupError(f"database_url: can't open the database: {reason}") from None
 
 
 def _program(name: str) -> str:
     found = shutil.which(name)
     if found is None:
         raise SetupError(
-            f"database_url: there is no {name} on the PATH; install the client of "
-            "PostgreSQL, of the server's version or newer"
+            f"database_url: {name} is not installed; install PostgreSQL's client, in "
+            "the server's version or newer"
         )
     return found
 
 
 @contextlib.contextmanager
 def _connecting(url: str) -> Iterator[tuple[str, list[Secret], dict[str, str]]]:
-    """Yield how to connect: in words without a password, and a file with it."""
+    """Yield the connection's arguments without a password, and a file with it."""
     known = conninfo.conninfo_to_dict(url)
     password = known.pop("password", None)
     for name in _PRIVATE:

@@ -1,7 +1,7 @@
-"""What backups came to: kept in the database, and shown where operators look.
+"""Results of backups, checks and drills: stored, and shown to operators.
 
-A result is a fact of the installation: whether a command or the platform itself made
-the backup, all processes know it, and its age is at `/metrics`.
+A result is about the whole installation: whether a command or the platform itself made
+the backup, all processes can see it, and its age is at `/metrics`.
 """
 
 import time
@@ -28,7 +28,7 @@ WORDS: Final[dict[str, str]] = {
     "attended": "restore drill with the recovery key",
     "channels": "copy of channel backups",
 }
-# How long after a drill was due the operator is told: 26 h for a nightly one.
+# Raise an alarm when a drill is overdue by this: after 26 h for a nightly one.
 _LATE: Final = timedelta(hours=2)
 _LAGS: Final = timedelta(minutes=2)
 _SUCCESS: Final = Gauge(
@@ -109,7 +109,7 @@ class Shown(Struct, frozen=True, kw_only=True):
 
 
 async def listed(platform: Platform) -> list[Shown]:
-    """List when each was good last, and when it failed; none without a store."""
+    """List when each kind last succeeded and failed; nothing without a store."""
     if not platform.settings.backup_store:
         return []
     found = await platform.database.reader.backup_results.all_()
@@ -128,7 +128,7 @@ async def listed(platform: Platform) -> list[Shown]:
 
 
 def intervals(settings: Settings) -> dict[Kind, timedelta]:
-    """Return what is made by itself, and how often."""
+    """Return what runs automatically, and how often."""
     return {
         "run": timedelta(seconds=settings.backup_every_s),
         "drill": timedelta(seconds=settings.backup_drill_every_s),
@@ -136,7 +136,7 @@ def intervals(settings: Settings) -> dict[Kind, timedelta]:
 
 
 async def alarms(platform: Platform, *, now: datetime) -> list[str]:
-    """Return what an operator has to know about backups; mostly nothing."""
+    """Return the alarms about backups; usually none."""
     if not platform.settings.backup_store:
         return []
     results = await platform.database.reader.backup_results.all_()
@@ -162,7 +162,7 @@ async def alarms(platform: Platform, *, now: datetime) -> list[str]:
 
 
 def _changes(settings: Settings, now: datetime) -> list[str]:
-    """Return the alarm of changes that are on this machine alone for too long."""
+    """Return an alarm if changes have been only on this machine for too long."""
     found = state.read(settings) or Following(chain="")
     late = now - datetime.fromtimestamp(max(found.until, found.began), now.tzinfo)
     if late < _LAGS:
@@ -190,7 +190,7 @@ async def _lagging(
 def is_due(
     results: Sequence[BackupResult], kind: Kind, *, now: datetime, every: timedelta
 ) -> bool:
-    """Return whether the last success, or the last try of a tenth ago, is too old."""
+    """Return whether to run now: a failure is retried after a tenth of the interval."""
     good, bad = last(results, kind), last(results, kind, ok=False)
     tried = bad is not None and now - bad.at < every / 10
     return not tried and (good is None or now - good.at >= every)

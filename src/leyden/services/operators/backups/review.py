@@ -1,7 +1,7 @@
-"""What a restored database needs before it runs, and what a person has to look at.
+"""Prepare a restored database, and list what a person must review.
 
-Whatever was revoked, spent or claimed since the backup is in force again. Sessions are
-ended; everything else stays as it is, and is listed for the operator.
+Whatever was revoked, spent or claimed since the backup is valid again. All sessions are
+ended; everything else is unchanged, and listed for the operator.
 """
 
 from collections.abc import AsyncIterator
@@ -19,7 +19,7 @@ _AT_ONCE = 500
 
 
 class Review(Struct, frozen=True, kw_only=True):
-    """What was ended, and what there is to look at, by what it is."""
+    """The number of ended sessions, and what to review, by kind."""
 
     sessions_ended: int
     lists: dict[str, list[str]]

@@ -1,8 +1,8 @@
-"""Making a backup.
+"""Make a backup.
 
-1. Copy the database, and count in the copy what a restore must find.
-2. Encrypt the keys that were in force before and after the copy.
-3. Put both with their manifest into the store, and delete old backups there.
+1. Copy the database, and count what a restore must find in the copy.
+2. Encrypt the keys, if they are the same before and after the copy.
+3. Put both into the store, with their manifest, and delete old backups there.
 """
 
 import asyncio
@@ -32,13 +32,13 @@ from leyden.values import Struct, replace
 
 _TRIES: Final = 3
 _FOLLOWED_WITHIN_S: Final = 30.0
-_LOOK_EVERY_S: Final = 0.05
+_CHECK_EVERY_S: Final = 0.05
 _OF_CHANNELS: Final = ("--keep-last", "5")
 _KEPT: Final = re.compile(r"([1-9][0-9]{0,4}) (hourly|daily|weekly|monthly|yearly)")
 
 
 class Made(Struct, frozen=True, kw_only=True):
-    """The backup that was made."""
+    """A complete backup."""
 
     backup: str
     total_bytes: int
@@ -47,7 +47,7 @@ class Made(Struct, frozen=True, kw_only=True):
 
 
 async def run(platform: Platform, programs: Programs) -> Made:
-    """Make a backup; raise SetupError, leaving the last one as it is, if it fails."""
+    """Make a backup; if it fails, raise SetupError, and the last one stays."""
     settings = platform.settings
     async with recorded(platform, "run") as found:
         keep = list(kept(settings.backup_keep))
@@ -116,7 +116,7 @@ async def with_keys(
 
 
 def _base(settings: Settings) -> Base | None:
-    """Return where the copy that follows begins: all that it lacks comes after that."""
+    """Return the chain's position, before a copy that lacks only later changes."""
     if not state.is_wanted(settings) or (found := state.read(settings)) is None:
         return None
     if not found.chain:
@@ -125,9 +125,9 @@ def _base(settings: Settings) -> Base | None:
 
 
 async def _followed(settings: Settings, base: Base, *, since: float) -> Base | None:
-    """Wait until all that a copy has is in the chain; None if the chain has ended.
+    """Wait until the chain has everything in a copy; return None if it has ended.
 
-    Pages from before a gap, applied to a copy from after it, would be of two times.
+    Otherwise pages from before a gap would be applied to a copy from after it.
     """
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(_FOLLOWED_WITHIN_S):
@@ -135,8 +135,8 @@ async def _followed(settings: Settings, base: Base, *, since: float) -> Base | N
                 if found.seen > since:
                     return replace(base, through=found.number)
                 if since - max(found.seen, found.began) > _FOLLOWED_WITHIN_S:
-                    return None  # nobody follows: the platform does not run
-                await asyncio.sleep(_LOOK_EVERY_S)
+                    return None  # nothing follows: the platform is not running
+                await asyncio.sleep(_CHECK_EVERY_S)
     return None
 
 
@@ -149,7 +149,7 @@ def _refuse_other_keys(platform: Platform, bundle: Bundle) -> None:
 
 
 def kept(words: str) -> Iterator[str]:
-    """Yield restic's options for which backups are kept; SetupError for others."""
+    """Yield restic's options for the backups to keep; raise SetupError if invalid."""
     for each in filter(None, (word.strip() for word in words.split(","))):
         if (found := _KEPT.fullmatch(each)) is None:
             raise SetupError(

@@ -1,7 +1,7 @@
-"""Backups and drills that the running platform makes by itself.
+"""Backups and drills that the platform runs automatically.
 
-Each is a command in a process of its own, which takes a while, memory and a processor:
-no request waits for that. Its result is in the database, whoever made it.
+Each is a command in a separate process, because it takes time, memory and CPU: requests
+do not wait for it. Its result is in the database, like that of a manual run.
 """
 
 import asyncio
@@ -22,8 +22,8 @@ from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.backup_results import BackupResult
 
 BACKUPS: Final = "backups"
-_LOOK_EVERY: Final = timedelta(minutes=1)
-_LOOK_SOON: Final = timedelta(seconds=5)
+_CHECK_EVERY: Final = timedelta(minutes=1)
+_CHECK_SOON: Final = timedelta(seconds=5)
 _OURSELVES: Final = "from leyden.cli.main import main; main()"
 _STOPS_WITHIN_S: Final = 10.0
 
@@ -31,12 +31,12 @@ log = logging.getLogger(__name__)
 
 
 class Scheduled:
-    """Makes a backup and a drill whenever one is due."""
+    """Runs backups and drills when they are due."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
 
-    async def look(self, work: ClaimedTask) -> None:
+    async def run_due(self, work: ClaimedTask) -> None:
         """Run what is due, and export the results as metrics."""
         reader = self._platform.database.reader.backup_results
         for kind, every in results.intervals(self._platform.settings).items():
@@ -48,14 +48,14 @@ class Scheduled:
                 await self._make(kind)
         results.show(await reader.all_())
         soon = state.is_wanted(self._platform.settings)
-        due = self._platform.clock() + (_LOOK_SOON if soon else _LOOK_EVERY)
+        due = self._platform.clock() + (_CHECK_SOON if soon else _CHECK_EVERY)
         async with work.transaction() as tx:
             await work.reschedule(tx, due=due)
 
     def _needs_base(self, found: Sequence[BackupResult], now: datetime) -> bool:
-        """Return whether changes wait for a backup to begin with."""
+        """Return whether changes need a backup as their base."""
         bad = results.last(found, "run", ok=False)
-        tried = bad is not None and now - bad.at < _LOOK_EVERY
+        tried = bad is not None and now - bad.at < _CHECK_EVERY
         return not tried and state.needs_base(self._platform.settings)
 
     async def _make(self, kind: Kind) -> None:
@@ -69,7 +69,7 @@ class Scheduled:
         log.error("%s failed", results.WORDS[kind], extra={"why": said})
         kept = await self._platform.database.reader.backup_results.all_()
         if not any(each.kind == kind and each.at >= began for each in kept):
-            # It ended before it could say so itself.
+            # It ended before it could store the result itself.
             failed = BackupResult(
                 kind=kind, ok=False, at=self._platform.clock(), took_ms=0, detail=said
             )
@@ -78,7 +78,7 @@ class Scheduled:
 
 
 async def _run(*words: str, home: str) -> tuple[int, str]:
-    """Run a command of ours to its end; return its code and the last that it said."""
+    """Run one of our commands to its end; return its exit code and its last line."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", _OURSELVES, *words),
         env={**os.environ, "LEYDEN_HOME": home},
@@ -98,7 +98,7 @@ async def _run(*words: str, home: str) -> tuple[int, str]:
 
 
 async def _stop(process: asyncio.subprocess.Process) -> None:
-    """End the command as ctrl-C does, so that it ends what it has started."""
+    """Interrupt the command like ctrl-C, so that it stops what it has started."""
     with contextlib.suppress(ProcessLookupError):
         process.send_signal(signal.SIGINT)
         try:

@@ -1,4 +1,4 @@
-"""Every sealed value of a database, opened to prove that the keys fit them all."""
+"""Open every sealed value of a database, to verify that the keys fit."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -30,7 +30,7 @@ def _replaced(row: Mapping[str, Any]) -> str:
     return macaroon_purpose(node_id, name) if name else seed_purpose(node_id)
 
 
-# What the value of a column is sealed for, by the rest of its row.
+# The purpose that a column's value is sealed for, from the rest of its row.
 PURPOSES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "channel_order.sealed_ticket": lambda row: ticket_purpose(row["id"]),
     "email.sealed": lambda row: email_purpose(row["id"]),
@@ -59,14 +59,14 @@ PURPOSES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
 
 
 class Opened(Struct, frozen=True, kw_only=True):
-    """How many values opened, and which did not."""
+    """The number of opened values, and those that could not be opened."""
 
     values: int
     shut: list[str]
 
 
 def open_all(connection: Connection, sealer: Sealer) -> Opened:
-    """Open every sealed value, and keep none."""
+    """Open every sealed value, without storing any."""
     values, shut = 0, []
     for table, column in sealed_columns():
         name = f"{table.name}.{column.name}"

@@ -1,1 +1,1 @@
-"""Changes between two backups: followed, sent to the store, proven and applied."""
+"""Changes between two backups: follow, store, verify and apply them."""

@@ -1,4 +1,4 @@
-"""Changes from the store, checked, and applied to a backup's database."""
+"""Check changes in the store, and apply them to a backup's database."""
 
 import asyncio
 import contextlib
@@ -24,9 +24,9 @@ _AT_ONCE: Final = 8
 async def apply(
     store: Store, snapshot: Snapshot, database: Path, *, chain: Chain
 ) -> datetime | None:
-    """Apply what came after a backup to its database; return until when that was.
+    """Apply later changes to a backup's database; return the time of the last one.
 
-    None if nothing came. Raise SetupError if anything is damaged or missing.
+    Return None if there are none. Raise SetupError if anything is damaged or missing.
     """
     if (base := state.base_of(snapshot.tags)) is None:
         return None
@@ -41,7 +41,7 @@ async def apply(
 
 
 async def check(store: Store, snapshot: Snapshot, settings: Settings) -> int:
-    """Read and open each object that a restore would apply; return how many.
+    """Read and decrypt each object that a restore would apply; return their number.
 
     Raise SetupError with the one that is damaged or missing.
     """
@@ -49,7 +49,7 @@ async def check(store: Store, snapshot: Snapshot, settings: Settings) -> int:
         return 0
     known = state.read(settings)
     if (chain := state.read_key(settings, chain=base.chain)) is None:
-        return 0  # another chain has begun since: the next backup is of that one
+        return 0  # another chain has begun since; the next backup belongs to that one
     found = 0
     async for _ in _contents(objects(store.access), chain, base):
         found += 1
@@ -62,7 +62,7 @@ async def check(store: Store, snapshot: Snapshot, settings: Settings) -> int:
 async def chain_of(
     store: Store, snapshot: Snapshot, programs: Programs, *, identity: str, work: Path
 ) -> Chain | None:
-    """Return the chain that follows a backup; its key is opened by the recovery key."""
+    """Return the chain that follows a backup; the recovery key decrypts its key."""
     if (base := state.base_of(snapshot.tags)) is None:
         return None
     sealed = await objects(store.access).get(f"{base.chain}/{KEY}")
@@ -78,7 +78,7 @@ async def chain_of(
 
 
 async def prune(store: Store, settings: Settings) -> None:
-    """Delete what came before the last backup but one."""
+    """Delete changes from before the second to last backup."""
     kept = [state.base_of(each.tags) for each in (await store.snapshots())[-2:]]
     bases = {base.chain: base.number for base in reversed(kept) if base is not None}
     growing = state.read(settings)

@@ -1,14 +1,14 @@
-"""Following the database's changes, in a process of its own.
+"""Follow the database's changes, in a separate process.
 
-1. Create a chain, and store its key. If the store does not answer, wait for it here,
-   where nothing is held.
+1. Create a chain, and store its key. If the store does not respond, wait here, while
+   nothing blocks the database.
 2. Every second, read what was committed, encrypt it, store it, and read it back.
-3. Keep what waits for a slow store in memory. If that becomes too much, end the chain,
-   and begin a new one once the store answers again.
-4. At the end, after the platform, checkpoint the database, and note its identity.
+3. Buffer unsent changes in memory while the store is slow. If that becomes too much,
+   end the chain, and begin a new one once the store responds again.
+4. At the end, after the platform, checkpoint the database, and store its identity.
 
-The chain continues if the database is as it was left, or if the WAL still has what
-follows, as after a kill. Otherwise a new chain begins, and with it a new backup.
+The chain continues if the database has not changed since, or if the WAL still has the
+following changes, as after a kill. Otherwise a new chain begins, and so a new backup.
 """
 
 import asyncio
@@ -41,14 +41,14 @@ from leyden.values import replace
 
 _T = TypeVar("_T")
 _EVERY_S: Final = 1.0
-_LONG: Final = 1_000  # pages in the WAL: then it begins anew
-_MOST_WAITING: Final = 1 << 26  # bytes, for a store that is slow
+_LONG: Final = 1_000  # pages in the WAL; then it is restarted
+_MOST_WAITING: Final = 1 << 26  # bytes that wait for a slow store
 _AGAIN_S: Final = 30.0
 _LAST_WORDS_S: Final = 5.0
 
 
 async def run(settings: Settings, programs: Programs) -> None:
-    """Follow the database until standard input ends or somebody interrupts."""
+    """Follow the database until standard input ends or an interrupt."""
 
     def write_progress(found: Following) -> None:
         with contextlib.suppress(OSError):
@@ -57,15 +57,15 @@ async def run(settings: Settings, programs: Programs) -> None:
     follower = Follower(settings, programs, on_progress=write_progress)
     loop = asyncio.get_running_loop()
     loop.add_signal_handler(signal.SIGINT, follower.stop)
-    # It is sent to the platform, too, which still writes, and then ends our input.
+    # The platform gets it too; it may still write, and then closes our input.
     loop.add_signal_handler(signal.SIGTERM, lambda: None)
     await loop.connect_read_pipe(lambda: _Ending(follower), sys.stdin)
     await follower.follow()
-    os._exit(0)  # a thread that waits for a store that hangs would keep us
+    os._exit(0)  # a thread that waits for a hanging store would keep us running
 
 
 class _Ending(asyncio.Protocol):
-    """Ends with the pipe."""
+    """Stops the follower when the pipe is closed."""
 
     def __init__(self, follower: "Follower") -> None:
         self._follower = follower
@@ -94,7 +94,7 @@ class Follower:
         self._every_s = every_s
         self._most_waiting = most_waiting
         self._objects: Objects = objects(places.store(settings, programs).access)
-        # Its own thread: reading goes on while the store hangs in others.
+        # Its own thread: reading continues while other threads wait for the store.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="changes")
         self._stopping = asyncio.Event()
         self._saved = 0.0
@@ -116,7 +116,7 @@ class Follower:
                     await self._in_thread(wal.close)
 
     def stop(self) -> None:
-        """End soon."""
+        """Request the end."""
         self._stopping.set()
 
     async def _chain(self) -> tuple[Wal | None, Chain | None]:
@@ -135,8 +135,8 @@ class Follower:
     async def _resumed(self, chain: Chain) -> Wal | None:
         numbers = map(changes.number_of, await self._objects.names(f"{chain.name}/"))
         last = max((each for each in numbers if each is not None), default=0)
-        # The one that was on its way at a kill is sent again. More than one: this home
-        # is older than what was sent from it.
+        # The object that was being sent at a kill is sent again. If there are more,
+        # this home is older than what was sent from it.
         if last not in {self._state.number, self._state.number + 1}:
             return None
         if self._secrets() != self._state.secrets:
@@ -195,14 +195,14 @@ class Follower:
             self._tell()
 
     async def _read(self, wal: Wal, chain: Chain) -> bool:
-        """Read what was committed; return whether the chain continues."""
+        """Read new commits; return whether the chain continues."""
         at = self._clock()
         found = [await self._in_thread(wal.read)]
         places_ = [wal.place]
         if wal.length >= _LONG:
             found.append(await self._in_thread(wal.fold))
             places_.append(wal.place)
-        # Keys that were replaced meanwhile are in no backup yet.
+        # If the keys were replaced meanwhile, no backup has the new ones yet.
         if self._secrets() != self._state.secrets:
             return False
         for change, place in zip(found, places_, strict=True):
@@ -217,7 +217,7 @@ class Follower:
         return True
 
     async def _end(self, wal: Wal, chain: Chain) -> None:
-        """Send the last, and note what the database is known by with all of it."""
+        """Send the last changes, and store the database's identity after them."""
         at = self._clock()
         change, settled = await self._in_thread(wal.settle)
         if self._secrets() != self._state.secrets:
@@ -233,7 +233,7 @@ class Follower:
     async def _seal(
         self, chain: Chain, change: Change, place: Place, at: float
     ) -> None:
-        """Encrypt a change, and have it sent."""
+        """Encrypt a change, and queue it for sending."""
         first = self._number + 1
         sealed = await self._in_thread(lambda: _sealed(chain, change, first, at))
         self._number += len(sealed)
@@ -259,7 +259,7 @@ class Follower:
             self._tell(until=self._read_at)
 
     def _tell(self, *, until: float = 0.0, trouble: str | None = None) -> None:
-        """Announce how far we are; what has no base cannot be restored."""
+        """Write our progress; a chain without a base can't be restored."""
         base = state.read_base(self._given)
         if until:
             self._state = replace(self._state, seen=until)

@@ -1,4 +1,4 @@
-"""What waits for the store, sent one after the other and read back from there."""
+"""Send waiting objects to the store one after the other, and read them back."""
 
 import asyncio
 from collections import deque
@@ -34,7 +34,7 @@ class Outbox:
         arrived: Callable[[Waiting], None],
         trouble: Callable[[str], None],
     ) -> None:
-        """Call `arrived` once the store has an object, and `trouble` while not."""
+        """Call `arrived` for each stored object, `trouble` while the store fails."""
         self._objects = objects
         self._arrived = arrived
         self._trouble = trouble
@@ -44,7 +44,7 @@ class Outbox:
 
     @property
     def size(self) -> int:
-        """How many bytes wait."""
+        """The number of waiting bytes."""
         return sum(len(each.sealed) for each in self._waiting)
 
     @property
@@ -53,7 +53,7 @@ class Outbox:
         return not self._waiting
 
     def add(self, new: list[Waiting]) -> None:
-        """Send these, too."""
+        """Queue objects for sending."""
         self._waiting.extend(new)
         self._filled.set()
 
@@ -89,7 +89,7 @@ class Outbox:
 
     @contextmanager
     def _watched(self) -> Iterator[None]:
-        words = f"the store has not answered for {_SLOW_S:.0f} s"
+        words = f"the store has not responded for {_SLOW_S:.0f} s"
         slow = asyncio.get_running_loop().call_later(_SLOW_S, self._trouble, words)
         try:
             yield
@@ -98,7 +98,7 @@ class Outbox:
 
 
 async def put(objects: Objects, name: str, sealed: bytes) -> None:
-    """Put an object into the store, and read it back from there."""
+    """Put an object into the store, and read it back."""
     await objects.put(name, sealed)
     if await objects.get(name) != sealed:
-        raise SetupError(f"changes/{name} is not what was put into the store")
+        raise SetupError(f"changes/{name} differs from what was put into the store")

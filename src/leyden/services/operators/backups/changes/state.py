@@ -1,10 +1,10 @@
-"""What is known of the changes in the store, in the home folder.
+"""The state of the changes in the store, kept in the home folder.
 
 HOME/backup/changes/      0700
 ├── lock                  held by the one process that follows the database
-├── key                   of the chain that grows now; opens no sealed value
-├── state.json            how far it was followed, and what is in the store
-└── base.json             after which object of which chain the last backup began
+├── key                   of the current chain; opens no sealed value
+├── state.json            the position in the chain, and what is in the store
+└── base.json             the chain and position at which the last backup began
 """
 
 from pathlib import Path
@@ -25,9 +25,9 @@ TAG: Final = "changes="  # of a snapshot: its base
 
 
 class Base(Struct, frozen=True, kw_only=True):
-    """Where in a chain a backup began, and which object was sent after it was made.
+    """The position in a chain at which a backup began, and an object sent after it.
 
-    All objects from there, and at least through that one, make a whole of it.
+    The backup is consistent with all objects from there through at least that one.
     """
 
     chain: str
@@ -35,21 +35,21 @@ class Base(Struct, frozen=True, kw_only=True):
     through: int
 
     def __str__(self) -> str:
-        """Return it as the tag of a snapshot."""
+        """Return the base as the tag of a snapshot."""
         return f"{TAG}{self.chain}.{self.number}.{self.through}"
 
 
 class Following(Struct, frozen=True, kw_only=True):
-    """How far a chain has come."""
+    """The progress of a chain."""
 
     chain: str
     number: int = 0  # the last object that was read back from the store
     place: Place = Place()
-    settled: str = ""  # what the database is known by, if it is as the chain ends
+    settled: str = ""  # the database's identity at the end of the chain, if known
     secrets: str = ""  # a digest of the sealing keys that the chain began with
-    began: float = 0.0  # when the process that follows did
-    seen: float = 0.0  # what was committed until then is in the store
-    until: float = 0.0  # what was committed until then can be restored
+    began: float = 0.0  # when the following process started
+    seen: float = 0.0  # commits until then are in the store
+    until: float = 0.0  # commits until then can be restored
     trouble: str = ""
 
 
@@ -68,23 +68,23 @@ def is_wanted(settings: Settings) -> bool:
 
 
 def read(settings: Settings) -> Following | None:
-    """Return how far the changes were followed; None if nothing is known."""
+    """Return the progress; None if unknown."""
     return _read(folder(settings) / "state.json", Following)
 
 
 def save(settings: Settings, found: Following, *, lasting: bool) -> None:
-    """Write how far the changes were followed."""
+    """Write the progress."""
     path = folder(settings) / "state.json"
     write_private(path, msgspec.json.encode(found), lasting=lasting)
 
 
 def read_base(settings: Settings) -> Base | None:
-    """Return where the last backup began; None if it has no chain."""
+    """Return the base of the last backup; None if it has no chain."""
     return _read(folder(settings) / "base.json", Base)
 
 
 def save_base(settings: Settings, base: Base) -> None:
-    """Write where the last backup began."""
+    """Write the base of the last backup."""
     write_private(folder(settings) / "base.json", msgspec.json.encode(base))
 
 
@@ -99,7 +99,7 @@ def base_of(tags: tuple[str, ...]) -> Base | None:
 
 
 def read_key(settings: Settings, *, chain: str) -> Chain | None:
-    """Return a chain of this home with its key; None if the key is another's."""
+    """Return a chain of this home with its key; None if the key is of another chain."""
     try:
         found = Chain((folder(settings) / "key").read_bytes())
     except FileNotFoundError:
@@ -113,7 +113,7 @@ def save_key(settings: Settings, chain: Chain) -> None:
 
 
 def needs_base(settings: Settings) -> bool:
-    """Return whether the chain that grows has no backup to begin with yet."""
+    """Return whether the current chain has no backup as its base yet."""
     if not is_wanted(settings) or (found := read(settings)) is None or not found.chain:
         return False
     base = read_base(settings)
@@ -124,4 +124,4 @@ def _read(path: Path, kind: type[_T]) -> _T | None:
     try:
         return msgspec.json.decode(path.read_bytes(), type=kind)
     except (FileNotFoundError, msgspec.MsgspecError):
-        return None  # whoever reads begins anew
+        return None  # callers start over

@@ -1,4 +1,4 @@
-"""The process that follows the database: kept by the platform, and started again."""
+"""Run the process that follows the database, and restart it when it ends."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 
 CHANGES: Final = "changes"
-_LOOK_EVERY_S: Final = 5.0
+_CHECK_EVERY_S: Final = 5.0
 _AGAIN_S: Final = (1.0, 60.0)
 _LASTED_S: Final = 60.0
 _ENDS_WITHIN_S: Final = 8.0
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class Changes:
-    """Keeps one process that follows the database."""
+    """Keeps one process running that follows the database."""
 
     def __init__(self, platform: Platform) -> None:
         self._given = platform.settings
@@ -42,14 +42,14 @@ class Changes:
         self._until = 0.0
 
     async def follow(self, _: ClaimedTask) -> None:
-        """Keep it for as long as the task is ours."""
+        """Keep the process running as long as the task is ours."""
         found = state.read(self._given)
         self._until = found.until if found else 0.0
         _LAG.set_function(self._lag)
         pause = _AGAIN_S[0]
         while True:
             if not state.is_wanted(self._given):
-                await asyncio.sleep(_LOOK_EVERY_S)
+                await asyncio.sleep(_CHECK_EVERY_S)
                 continue
             await places.programs(os.environ)  # built at their first use
             began = time.monotonic()
@@ -64,9 +64,9 @@ class Changes:
             pause = min(2 * pause, _AGAIN_S[1])
 
     async def _run(self) -> int | None:
-        """Run it to its end; cancelled, it stays until the database is closed.
+        """Run the process to its end; if cancelled, until the database is closed.
 
-        What the platform commits last is sent, too, and the chain goes on from there.
+        So the platform's last commits are sent too, and the chain can continue.
         """
         if self._process is None:
             self._afterwards.push_async_callback(self._end)
@@ -74,7 +74,7 @@ class Changes:
         self._process = process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", _OURSELVES, "backup", "follow"),
             env={**os.environ, "LEYDEN_HOME": str(self._given.home_path)},
-            # It ends with this pipe: with us, however we do.
+            # It ends when this pipe is closed, however we end.
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.DEVNULL,
@@ -94,7 +94,7 @@ class Changes:
         return await process.wait()
 
     async def _end(self) -> None:
-        """Stop the process, after it has sent what it has."""
+        """Stop the process, after it has sent everything."""
         if self._process is not None and self._process.returncode is None:
             cast("asyncio.StreamWriter", self._process.stdin).close()
             await _ended(self._process)

@@ -1,7 +1,7 @@
-"""The schema check at every start, with the database driver alone.
+"""Check the schema at every start, using only the database driver.
 
-SQLAlchemy and Alembic take longer to import than everything else that a
-start needs, so they are imported only if the check fails.
+Importing SQLAlchemy and Alembic takes longer than everything else at a
+start, so they are imported only if the check fails.
 """
 
 import sqlite3
@@ -18,25 +18,25 @@ _MIGRATIONS = Path(__file__).parent / "migrations" / "versions"
 
 def check(url: str) -> None:
     """Raise if the database's schema is older or newer than this program's."""
-    if _look(url, sql.version) != [(newest(),)]:
-        from leyden.storage import schema  # noqa: PLC0415  it can say what is wrong
+    if _query(url, sql.version) != [(newest(),)]:
+        from leyden.storage import schema  # noqa: PLC0415  it explains what is wrong
 
         schema.check(url)
 
 
 def newest() -> str:
-    """Return the newest version of the schema: its migration's file has that name."""
+    """Return the newest schema version: the name of the last migration's file."""
     return max(path.stem for path in _MIGRATIONS.glob("*.py"))
 
 
 def sealed_check(url: str) -> bytes | None:
-    """Return the value that was sealed to check keys with, if there is one."""
-    rows = _look(url, sql.sealed_check)
+    """Return the sealed value that checks the keys, if there is one."""
+    rows = _query(url, sql.sealed_check)
     return rows[0][0] if rows else None
 
 
-def _look(url: str, statement: Statement) -> list[Row] | None:
-    """Run a reading statement without parameters; return None if it fails."""
+def _query(url: str, statement: Statement) -> list[Row] | None:
+    """Run a query without parameters; return None if it fails."""
     if is_sqlite(url):
         uri = f"{sqlite_path(url).as_uri()}?mode=rw"
         try:
@@ -48,7 +48,7 @@ def _look(url: str, statement: Statement) -> list[Row] | None:
 
     try:
         with psycopg.connect(url, autocommit=True, connect_timeout=4) as connection:
-            # Text of the program itself, which psycopg would have be a literal.
+            # The text is our own; psycopg's types accept only literals.
             return connection.execute(statement.postgresql.encode()).fetchall()
     except psycopg.Error:
         return None
