@@ -65,6 +65,40 @@ GUARDS = (
         _COPIES,
     ),
     Guard(
+        "who slept deletes what it found here, and no later folder of its name",
+        _SIDE,
+        "os.path.samestat(os.fstat(folder), path.lstat())",
+        "shutil.rmtree(path) is None",
+        _COPIES,
+        "who_slept",
+    ),
+    Guard(
+        "who slept deletes the claim it found, and no later one",
+        "runtimes/kubernetes/objects.py",
+        "if claim_uid not in {None, found_uid}:",
+        "if False:",
+        "tests/runtimes/test_kubernetes.py",
+        "who_slept",
+    ),
+    Guard(
+        "what is left over is found before the move is asked whose it is",
+        _MOVES,
+        "        async with work.transaction() as tx:\n"
+        "            await tx.nodes.lock(node.id)\n"
+        "        await delete()\n",
+        "        await delete()\n",
+        _STORY,
+        "slept_through",
+    ),
+    Guard(
+        "a copy that is gone is not taken for one that was settled",
+        _SIDE,
+        "        elif not folder.is_dir():\n",
+        "        elif False:\n",
+        _COPIES,
+        "copy_that_is_gone",
+    ),
+    Guard(
         "a move counts as a start",
         _SIDE,
         'counter.count(arriving / "starts", number)',

@@ -25,6 +25,9 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/devcluster/test_machines.py",
         "tests/devcluster/test_callers.py",
         "tests/devcluster/test_moves.py",
+        "tests/devcluster/test_chart.py",
+        "tests/devcluster/test_clocks.py",
+        "tests/devcluster/test_outages.py",
         "tests/devcluster/test_installed.py",
         "tests/devcluster/test_informer.py",
         "tests/devcluster/test_node_faults.py",
@@ -32,6 +35,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
     ),
     "harbour": (
         "tests/acceptance/test_rails.py",
+        "tests/contracts/test_identity.py",
         "tests/contracts/test_messages.py",
         "tests/contracts/test_payments.py",
         "tests/contracts/test_seller.py",
@@ -53,8 +57,10 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/acceptance/test_channels_come_home.py",
         "tests/acceptance/test_node_story.py",
         "tests/acceptance/test_owner.py",
+        "tests/acceptance/test_recipes.py",
         "tests/acceptance/test_peers.py",
         "tests/acceptance/test_peer_flood.py",
+        "tests/acceptance/test_lost_machine.py",
     ),
 }
 LONGEST = (  # `--durations=0` says what belongs here
@@ -65,7 +71,6 @@ LONGEST = (  # `--durations=0` says what belongs here
     "tests/crash/test_installations.py",
     *TOGETHER["bazaar"],
     *TOGETHER["cluster"],
-    "tests/devnet/test_network.py",
     "tests/crash/test_replicas.py",
     "tests/devcluster/test_api_only.py",
     "tests/web/test_screens.py",
@@ -133,8 +138,24 @@ def pytest_collection_modifyitems(
     config: pytest.Config, items: list[pytest.Item]
 ) -> None:
     if config.option.longest_first:
+        _refuse_apart(items)
         places = {str(ROOT / name): place for place, name in enumerate(LONGEST)}
         items.sort(key=lambda item: places.get(str(item.path), len(LONGEST)))
+
+
+def _refuse_apart(items: list[pytest.Item]) -> None:
+    """Refuse a test that would start for itself what a group shares."""
+    for item in items:
+        if not isinstance(item, pytest.Function):
+            continue
+        for group in TOGETHER:
+            found = item._fixtureinfo.name2fixturedefs.get(group.replace(" ", "_"))
+            is_shared = found and found[-1].scope == "session"  # and not its own
+            if is_shared and _group(item.nodeid) != group:
+                raise pytest.UsageError(
+                    f"{item.nodeid} uses the fixture of {group!r}: add its file to "
+                    f"TOGETHER in {__name__}"
+                )
 
 
 @pytest.hookimpl(wrapper=True)

@@ -25,3 +25,24 @@ def test_they_are_begun_first() -> None:
     files = [line.partition("::")[0] for line in done.stdout.splitlines()]
     known = [name for name in dict.fromkeys(files) if name in given]
     assert known == [LONGEST[2], LONGEST[-1], SHORT], done.stdout
+
+
+def test_who_would_start_for_itself_what_others_share_is_refused() -> None:
+    apart = "tests/contracts/test_identity.py"
+    code = (
+        "import sys, pytest\n"
+        "class Apart:\n"
+        "    def pytest_configure(self, config):\n"
+        "        del sys.modules['tests.longest_first']._GROUPS[sys.argv[1]]\n"
+        "words = ['-q', '--collect-only', '--longest-first', '-p', 'no:schemathesis']\n"
+        "sys.exit(pytest.main([*words, sys.argv[1]], plugins=[Apart()]))\n"
+    )
+    done = subprocess.run(
+        (sys.executable, "-c", code, apart),
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 4, done.stdout
+    assert "uses the fixture of 'harbour'" in done.stderr

@@ -233,6 +233,7 @@ async def changes_the_password(owner: Owner, seed: list[str]) -> None:
     assert opened["seed"] == seed
 
 
+@pytest.mark.long
 async def test_an_admin_macaroon_that_got_lost_is_stored_with_the_next_password(
     owner: Owner,
 ) -> None:

@@ -17,7 +17,6 @@ pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.xdist_group("town"),
     pytest.mark.skipif(CHROMIUM is None, reason=MISSING),
 ]
 _HASH = "00" * 32

@@ -55,6 +55,7 @@ def test_every_command_of_the_home_has_the_settings_of_its_cluster(
     made(tmp_path, IN_PODS)
     given = running_settings(Settings(home=str(tmp_path)))
     assert given.runtime == "kubernetes"
+    assert given.has_private_chain
     assert given.kubernetes_images == IN_PODS.images
     assert given.companion_host == "10.213.0.254"
     assert given.testnet_rpc_host == "10.213.0.254:1801"

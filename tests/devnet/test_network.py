@@ -24,7 +24,7 @@ from leyden.processes import Identity
 from leyden.values import replace
 from tests.devnet.conftest import Place
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(300)]
 TREASURY = 1_000_000_000
 HARBOUR_DUES = 21_000
 
@@ -38,7 +38,7 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
     assert [line.split(" (")[0] for line in said] == [
         "btcd is up",
         "treasury is up",
-        f"the treasury has {TREASURY} sat",
+        f"the treasury has {TREASURY:,} sat",
     ]
     status = await actions.status(home)
     assert status["height"] == FIRST_BLOCKS + 6
@@ -91,7 +91,6 @@ async def test_a_chain_comes_up_with_a_funded_treasury_and_survives_everything(
     assert (await actions.status(home))["height"] is None
 
 
-@pytest.mark.long
 async def test_daemons_that_die_are_started_again_while_supervised(
     place_: Place,
 ) -> None:
@@ -127,7 +126,6 @@ async def test_daemons_that_die_are_started_again_while_supervised(
     assert _running(home) == after
 
 
-@pytest.mark.long
 async def test_the_commands_mine_fund_and_look(place_: Place) -> None:
     home = place_.home
     await place_.network().start()
@@ -159,7 +157,6 @@ async def test_the_commands_mine_fund_and_look(place_: Place) -> None:
         await actions.mine(home, 0)
 
 
-@pytest.mark.long
 async def test_another_port_starts_the_daemons_anew_and_a_taken_one_is_told(
     place_: Place,
 ) -> None:

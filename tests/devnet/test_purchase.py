@@ -42,7 +42,7 @@ class Shelf:
 @pytest.mark.parametrize(
     ("invoice", "due", "paid", "told"),
     [
-        ("lnsb1", 16_163, ["lnsb1"], "16163 sat to pay"),
+        ("lnsb1", 16_163, ["lnsb1"], "16,163 sat to pay"),
         ("", 0, [], "nothing to pay"),
     ],
     ids=["paid for", "paid from credit"],

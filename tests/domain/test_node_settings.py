@@ -188,7 +188,7 @@ def test_a_number_may_be_empty(name: str) -> None:
 def test_a_fee_fits_into_the_32_bits_it_travels_in(name: str) -> None:
     assert getattr(parse(harbour_light(**{name: "4294967295"})), name) == "4294967295"
     message = refused(harbour_light(**{name: "4294967296"}))
-    assert message == f"{name}: must be at most 4294967295"
+    assert message == f"{name}: must be at most 4,294,967,295"
 
 
 @pytest.mark.parametrize("name", ["maxpendingchannels", "numgraphsyncpeers"])
@@ -363,7 +363,7 @@ def test_a_change_replaces_what_was_sent_and_nothing_else() -> None:
 
 def test_a_change_is_checked_against_what_stays() -> None:
     before = parse(harbour_light(maxchansize="500000000"))
-    with pytest.raises(Malformed, match="maxchansize: must be at most 16777215"):
+    with pytest.raises(Malformed, match="maxchansize: must be at most 16,777,215"):
         change(before, {"wumbo": False})
 
 

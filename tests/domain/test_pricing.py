@@ -271,10 +271,10 @@ def test_the_price_of_a_direct_channel_tells_the_fee_rate_that_it_covers(
 @pytest.mark.parametrize(
     ("wish", "refused"),
     [
-        (Channel(capacity=Sats(50_000)), "capacity: must be a multiple of 100000 "),
+        (Channel(capacity=Sats(50_000)), "capacity: must be a multiple of 100,000 "),
         (
             Channel(capacity=Sats(5_100_000)),
-            "capacity: must be at most 5000000 for a channel to a named node$",
+            "capacity: must be at most 5,000,000 for a channel to a named node$",
         ),
         (
             Channel(capacity=Sats(100_000), lease_duration_blocks=4_380),

@@ -241,7 +241,9 @@ async def test_a_node_that_stops_listening_is_cut_off_and_others_are_not(
         writer.write(b"still here")
         assert await reader.read(100) == b"still here"
     with pytest.raises(ConnectionRefusedError):
-        await is_let_in(lines, route, ALICE)
+        async with asyncio.timeout(PATIENCE_S):
+            while True:  # Envoy closes its listening sockets a moment later
+                assert not await is_let_in(lines, route, ALICE)
 
 
 @pytest.mark.real
@@ -256,8 +258,12 @@ async def test_a_port_that_another_program_has_keeps_no_other_node_from_its_peer
         ):
             await gateway.apply([route, blocked])
         assert await is_let_in(lines, route, ALICE)
+        of_another = {blocked.node_id: blocked.peers.port}
+        assert await gateway.blocked([route, blocked]) == of_another
         await gateway.apply([route])
+    assert await gateway.blocked([route, blocked]) == {}
     await gateway.apply([route, blocked])  # the program is gone
+    assert await gateway.blocked([route, blocked]) == {}
     assert await is_let_in(lines, route, ALICE)
 
 

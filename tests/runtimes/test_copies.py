@@ -77,6 +77,12 @@ async def test_a_file_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
         await copies.unpack(tmp_path / "copy", archive)
 
 
+async def cleaned(side: LocalSide, node: Node) -> None:
+    """Delete what a move has left."""
+    async with side.leftovers(node) as delete:
+        await delete()
+
+
 class Moving:
     """A node that has run here, and the side it is moved from."""
 
@@ -172,7 +178,7 @@ async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
         CannotStart, match="is from start 1, but the node was started 2"
     ):
         await moving.start(start_)
-    await here.clean(node)
+    await cleaned(here, node)
     assert moving.hands.layout.folder(node).is_dir(), "cleaning takes no node's folder"
     assert counter.read(tmp_path / "there" / node.id / "starts") == start_
 
@@ -190,5 +196,33 @@ async def test_a_folder_that_is_in_the_way_is_told_and_left(
         await moving.side.settle(node, "one", NEVER)
     with pytest.raises(SetupError, match="move the first away"):
         await moving.side.unseal(node)
-    await moving.side.clean(node)
+    await cleaned(moving.side, node)
     assert names(moving.hands.root) == [node.id]
+
+
+async def test_a_copy_that_is_gone_is_not_taken_for_one_that_was_settled(
+    moving: Moving,
+) -> None:
+    with pytest.raises(SetupError, match="the copy that arrived is not there"):
+        await moving.side.settle(moving.node, "one", NEVER)
+
+
+async def test_who_slept_deletes_what_it_had_found_and_nothing_that_came_later(
+    moving: Moving,
+) -> None:
+    await moving.wallet()
+    node, spec = moving.node, moving.hands.launch_spec(moving.node)
+    await moving.side.seal(node, spec)
+    copy = two_files(moving.hands.root.parent / "copy")
+    await moving.side.write(node, spec, "one", copies.packed(copy))
+    async with moving.side.leftovers(node) as delete:
+        await cleaned(moving.side, node)  # by somebody else, meanwhile
+        assert names(moving.hands.root) == []
+        later = two_files(moving.hands.root / f"{node.id}.sealed" / "lnd")
+        await moving.side.write(node, spec, "one", copies.packed(copy))
+        await delete()
+    assert names(moving.hands.root) == [f"{node.id}.copy-one", f"{node.id}.sealed"]
+    for each in (later, moving.hands.root / f"{node.id}.copy-one" / "lnd"):
+        assert copies.content(each) == Content(digest=DIGEST, size=12)
+    await cleaned(moving.side, node)
+    assert names(moving.hands.root) == []

@@ -23,6 +23,7 @@ from leyden.runtimes.kubernetes.kinds import Machine, Pod
 from leyden.runtimes.kubernetes.launches import Launches
 from leyden.runtimes.kubernetes.objects import Objects
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.runtimes.kubernetes.side import KubernetesSide
 from leyden.runtimes.kubernetes.template import Template
 from leyden.runtimes.kubernetes.view import View
 from leyden.runtimes.layout import Ground
@@ -396,3 +397,31 @@ async def test_a_start_is_counted_and_another_volume_needs_the_operators_word(
         await started(Start(number=2, copy="volume-0"))
     assert "volume-" not in refused.value.reason
     assert (await started(Start(number=2, copy=""))).number == 3
+
+
+async def test_who_slept_deletes_the_volume_it_had_found_and_no_later_one(
+    hands: Hands,
+) -> None:
+    node, objects = a_node(), Objects(hands.api, TEMPLATE)
+    side = KubernetesSide(
+        hands.runtime(), objects, TEMPLATE, trusts=trusting_whenever(AUTHORITY.pem)
+    )
+
+    async def arrived() -> str:
+        await objects.service(node)
+        await objects.prepare(node, spec(node))
+        return await objects.claim_uid(node)
+
+    first = await arrived()
+    async with side.leftovers(node) as delete:
+        async with side.leftovers(node) as meanwhile:
+            await meanwhile()  # by another worker
+        assert await objects.claim_uid(node) == ""
+        later = await arrived()  # by another move
+        await delete()
+    assert await objects.claim_uid(node) == later != first
+    kinds = {"persistentvolumeclaims", "secrets", "services"}
+    assert kinds <= {kind for kind, _ in hands.cluster.objects}
+    async with side.leftovers(node) as delete:
+        await delete()
+    assert not kinds & {kind for kind, _ in hands.cluster.objects}

@@ -189,7 +189,7 @@ def test_a_version_without_an_image_is_told() -> None:
 
 @pytest.mark.parametrize(
     ("minor", "supported"),
-    [("28", False), ("29", True), ("34", True), ("29+", True), ("", False)],
+    [("29", False), ("30", True), ("34", True), ("30+", True), ("", False)],
 )
 def test_clusters_that_share_volumes_out_to_two_pods_are_refused(
     minor: str, *, supported: bool

@@ -14,7 +14,7 @@ from leyden.domain.units import EVERY_SAT, Sats
 from leyden.errors import Malformed, NotFound, RightsChanged, TooMany
 from leyden.services.channels import credit
 from tests.conftest import NOW
-from tests.services.shop_harness import HARBOUR, ShopHarness
+from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness
 
 ALICE = "operator:alice"
 NOBODY = "user:who was removed"
@@ -129,6 +129,32 @@ async def test_what_is_redeemed_is_booked_under_the_coupon(
         sats=Sats(21_000),
         organization_id=HARBOUR,
     )
+
+
+async def test_the_request_that_claimed_a_coupon_is_answered_again(
+    harness: ShopHarness,
+) -> None:
+    (coupon,) = await issue(harness)
+    assert await redeem(harness, coupon.id, request_id="first") == (21_000, 21_000)
+    await harness.give_credit(1)
+    assert await redeem(harness, coupon.id, request_id="first") == (21_001, 21_000)
+    for other in ("second", ""):
+        with pytest.raises(NotFound):
+            await redeem(harness, coupon.id, request_id=other)
+    with pytest.raises(NotFound):
+        await credit.redeem(
+            harness.database,
+            LIGHTHOUSE,
+            coupon.id,
+            actor=ALICE,
+            now=harness.now,
+            request_id="first",
+        )
+    (unnamed,) = await issue(harness)
+    await redeem(harness, unnamed.id)
+    with pytest.raises(NotFound):
+        await redeem(harness, unnamed.id)
+    assert await harness.credit() == 42_001
 
 
 @pytest.mark.parametrize(

@@ -163,6 +163,31 @@ async def test_a_coupon_repays_what_the_chain_took_back(harness: ShopHarness) ->
     assert await harness.place(ledger.receivable(HARBOUR)) == 0
 
 
+async def test_a_coupon_that_repaid_a_debt_is_answered_again_as_a_whole(
+    harness: ShopHarness,
+) -> None:
+    await in_debt(harness)
+    (coupon,) = await credit.issue_coupons(
+        harness.database,
+        sats=PRICE + 500,
+        count=1,
+        organization_id=HARBOUR,
+        expires=None,
+        note="",
+        actor=ALICE,
+        now=harness.now,
+    )
+    for _ in range(2):
+        assert await credit.redeem(
+            harness.database,
+            HARBOUR,
+            coupon.id,
+            actor="test",
+            now=harness.now,
+            request_id="one request",
+        ) == (500, PRICE + 500)
+
+
 async def test_what_is_owed_is_taken_off_the_credit(harness: ShopHarness) -> None:
     """A bill and what the chain took back are one debt."""
     await in_debt(harness)

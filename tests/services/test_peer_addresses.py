@@ -3,15 +3,20 @@
 import contextlib
 import random
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 
+from leyden.domain.alarms import Kind
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Action, DesiredState, Node
 from leyden.domain.peer_ports import KEPT_FROM_OTHERS
-from leyden.errors import Conflict, Malformed, Stale
+from leyden.errors import Away, Conflict, Malformed, Stale
 from leyden.gateway.routes import Address, PeerPort
 from leyden.services.nodes import peer_addresses, restoring
+from leyden.services.operators.alarms import list_alarms
+from leyden.services.platform import Platform
+from leyden.settings import Settings
 from leyden.values import replace
 from tests.services.fleet_harness import HARBOUR, OTHER_SHORE, SETTINGS, FleetHarness
 
@@ -198,6 +203,40 @@ async def test_the_operator_is_told_before_all_are_in_use(
         )
         assert said.startswith(told)
         assert bool(said) is bool(told)
+
+
+async def test_the_operator_is_told_which_nodes_port_another_program_has(
+    fleet_harness: FleetHarness, tmp_path: Path
+) -> None:
+    fleet = fleet_harness.fleet
+    platform = Platform(
+        settings=Settings(home=str(tmp_path)),
+        database=fleet.database,
+        sealer=fleet.sealer,
+        clock=lambda: fleet_harness.now,
+        fleet=fleet,
+    )
+
+    async def said() -> list[str]:
+        found = await list_alarms(platform, now=fleet_harness.now)
+        return [each.what for each in found if each.kind is Kind.PEER_PORTS_TAKEN]
+
+    first, second = sorted(
+        [await made(fleet_harness, name) for name in ("light", "pier")],
+        key=lambda node: node.id,
+    )
+    gateway = fleet_harness.gateway
+    gateway.taken = {first.open_peer_port, second.open_peer_port}
+    assert await said() == []  # nobody has failed to have it yet
+    with pytest.raises(Away):
+        await fleet_harness.work()
+    told = f"another program has port {first.open_peer_port} of node {first.id}"
+    end = ": peers can't connect until you stop that program"
+    assert await said() == [f"{told} (and those of 1 more){end}"]
+    gateway.taken = {first.open_peer_port}
+    assert await said() == [f"{told}{end}"]
+    gateway.taken = set()
+    assert await said() == []
 
 
 async def test_whoever_creates_and_deletes_all_the_time_uses_one_port(

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from leyden.domain.nodes import Action, DesiredState, Node, RuntimeName, Status
 from leyden.domain.observations import State
 from leyden.domain.relocations import Relocation, Step
 from leyden.domain.starts import Start
-from leyden.errors import NotAllowed, NotFound
+from leyden.errors import NotAllowed, NotFound, Stale
 from leyden.runtimes.base import Checkpoint, LaunchSpec
 from leyden.runtimes.composite import SeveralRuntimes
 from leyden.runtimes.fake import FakeRuntime
@@ -21,7 +22,7 @@ from leyden.values import replace
 from tests.services.fleet_harness import FleetHarness
 
 LOCAL, KUBERNETES = RuntimeName.LOCAL, RuntimeName.KUBERNETES
-_CALLS = ("seal", "write", "content", "settle", "unseal", "clean")
+_CALLS = ("seal", "write", "content", "settle", "unseal")
 
 
 class Shores:
@@ -89,6 +90,8 @@ class Mortal:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         call: Callable[..., Any] = getattr(self._side, name)
+        if name == "leftovers":
+            return self._leftovers
         if name not in _CALLS:
             return call
 
@@ -99,6 +102,19 @@ class Mortal:
             return answer
 
         return mortal
+
+    @asynccontextmanager
+    async def _leftovers(
+        self, node: Node
+    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
+        async with self._side.leftovers(node) as delete:
+
+            async def mortal() -> None:
+                self._burn()
+                await delete()
+                self._burn()
+
+            yield mortal
 
     def _burn(self) -> None:
         self._shores.calls += 1
@@ -163,6 +179,63 @@ async def test_a_move_from_a_machine_that_is_lost_waits_for_its_return(
     assert (await shores.found(node)).step is Step.STOPPING
     shores.runtimes[LOCAL].reconnect(node.id)
     await fleet_harness.settled()
+    assert (await shores.end(node)).runtime is KUBERNETES
+    await shores.check(node)
+
+
+class Sleeper:
+    """A side whose caller falls asleep before or after it finds what is left over."""
+
+    def __init__(self, side: FakeSide, *, before: bool) -> None:
+        self._side = side
+        self._before = before
+        self.asleep, self.awake = asyncio.Event(), asyncio.Event()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._side, name)
+
+    @asynccontextmanager
+    async def leftovers(
+        self, node: Node
+    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
+        if self._before:
+            await self._sleep()
+        async with self._side.leftovers(node) as delete:
+
+            async def late() -> None:
+                await self._sleep()
+                await delete()
+
+            yield delete if self._before else late
+
+    async def _sleep(self) -> None:
+        self.asleep.set()
+        await self.awake.wait()
+
+
+@pytest.mark.parametrize("before", [True, False])
+async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
+    shores: Shores, *, before: bool
+) -> None:
+    node, here, there = await running(shores), *shores.sides.values()
+    sleeper = Sleeper(here, before=before)
+    shores.serve({LOCAL: sleeper, KUBERNETES: there})
+    await shores.move(node)
+    late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
+    await sleeper.asleep.wait()
+    shores.serve(shores.sides)  # another worker, once the claim has run out
+    await shores.end(node)
+    await shores.move(node, LOCAL)
+    await shores.end(node)
+    there.fails = "no machine has room"
+    await shores.move(node)
+    await shores.fleet_harness.later(seconds=1)
+    assert (await shores.found(node)).step is Step.COPYING
+    sleeper.awake.set()
+    with pytest.raises(Stale):
+        await late
+    assert node.id in here.sealed, "it is all there is of the node"
+    there.fails = ""
     assert (await shores.end(node)).runtime is KUBERNETES
     await shores.check(node)
 

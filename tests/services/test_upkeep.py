@@ -137,7 +137,7 @@ async def test_low_funds_are_told_counting_what_is_outstanding(
         fake_account.account, available=Sats(999_999 + takes)
     )
     (why,) = await keep(harness, fake_account, logged)
-    assert why == "the balance is 999999 sat: `leyden pool deposit` adds more"
+    assert why == "the balance is 999,999 sat: `leyden pool deposit` adds more"
 
 
 @pytest.mark.parametrize("state", ["expired", "pending_open", "closed"])

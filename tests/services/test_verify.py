@@ -83,7 +83,7 @@ _ENTRY = (
         (
             "",
             "UPDATE chain_output SET state = 'seen'",
-            [f"I4: output OUTPUT: {PRICE} sat are booked instead of 0"],
+            [f"I4: output OUTPUT: {PRICE:,} sat are booked instead of 0"],
         ),
         (
             "by_chain",
@@ -94,8 +94,11 @@ _ENTRY = (
             "",
             "UPDATE chain_output SET sats = sats + 1",
             [
-                f"I4: output OUTPUT: {PRICE} sat are booked instead of {PRICE + 1}",
-                f"I5: output OUTPUT: it has {PRICE} sat, but {PRICE + 1} are recorded",
+                f"I4: output OUTPUT: {PRICE:,} sat are booked instead of {PRICE + 1:,}",
+                (
+                    f"I5: output OUTPUT: it has {PRICE:,} sat, but {PRICE + 1:,} are "
+                    "recorded"
+                ),
             ],
         ),
         (
@@ -120,12 +123,12 @@ _ENTRY = (
             f"{_ENTRY} 'corrections', 'held:' || CAST(:id AS TEXT), 7, :id, 'me', '')",
             [
                 (
-                    "I2: the stored balance of held:by_chain is 16163 sat, but its "
-                    "entries sum to 16170"
+                    "I2: the stored balance of held:by_chain is 16,163 sat, but its "
+                    "entries sum to 16,170"
                 ),
                 (
-                    "I6: order by_chain: it is created, but holds 16170 sat instead of "
-                    "16163"
+                    "I6: order by_chain: it is created, but holds 16,170 sat instead "
+                    "of 16,163"
                 ),
             ],
         ),
@@ -150,7 +153,7 @@ _ENTRY = (
             "UPDATE coupon SET claimed_by = NULL, claimed_at = NULL",
             [
                 (
-                    "I7: 1000 sat were paid out for coupons, but the claimed coupons "
+                    "I7: 1,000 sat were paid out for coupons, but the claimed coupons "
                     "are worth 0"
                 ),
             ],
@@ -247,15 +250,15 @@ def _is_paid_again(books: Books) -> None:
         (
             _settles_less,
             (
-                "I5: order by_lightning: the treasury received 15162 sat over "
-                "Lightning, but 15163 are booked"
+                "I5: order by_lightning: the treasury received 15,162 sat over "
+                "Lightning, but 15,163 are booked"
             ),
         ),
         (
             _settles_nothing,
             (
                 "I5: order by_lightning: the treasury received 0 sat over Lightning, "
-                "but 15163 are booked"
+                "but 15,163 are booked"
             ),
         ),
         (

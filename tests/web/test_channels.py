@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 
 import pytest
 from msgspec.structs import force_setattr
@@ -151,6 +152,37 @@ async def test_an_order_is_paid_and_its_ticket_shown(
     assert "pool sidecar register sidecar" in text
     assert "leyden claim" not in text  # without a node here to claim it for
     assert "Ticket created" in text
+
+
+@pytest.mark.parametrize(
+    ("certificate", "market", "is_told"),
+    [
+        (".leyden/devnet/btcd/rpc.cert", True, True),
+        (".leyden/devnet/btcd/rpc.cert", False, False),
+        ("/etc/btcd/rpc.cert", True, False),
+        ("", True, False),
+    ],
+    ids=["up", "up without a market", "another btcd", "no btcd"],
+)
+async def test_on_a_private_chain_a_command_pays_the_order(
+    alice: Visitor,
+    platform: Platform,
+    world: World,
+    certificate: str,
+    market: bool,  # noqa: FBT001
+    is_told: bool,  # noqa: FBT001
+) -> None:
+    settings = replace(
+        platform.settings,
+        testnet_rpc_certificate=certificate and str(Path(certificate).absolute()),
+        devnet_market=market,
+    )
+    force_setattr(platform, "settings", settings)
+    page = await ordered(alice)
+    (request,) = world.payments.requests.values()
+    shown = (await alice.get(page)).text
+    assert (f"./leyden dev pay {request.lightning_invoice}<" in shown) is is_told
+    assert ("leyden dev" in shown) is is_told
 
 
 async def test_sent_twice_it_is_ordered_once(alice: Visitor, world: World) -> None:

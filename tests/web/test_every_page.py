@@ -182,3 +182,19 @@ async def test_no_address_or_query_breaks_a_page(
             assert shown.status < 500, (page, query)
             assert "<script>" not in shown.text
             assert not shown.location.startswith(("//", "http")), (page, query)
+
+
+async def test_a_page_below_a_list_says_where_it_is(
+    alice: Visitor, ids: dict[str, str]
+) -> None:
+    found = {}
+    for page in (each for each in PAGES if each.method == "GET"):
+        if not page.path.endswith("changes"):
+            shown = (await alice.get(_path(page, ids))).text
+            for crumbs in re.findall(r'<p class="[^"]*\bcrumbs">(.*?)</p>', shown):
+                found[page.path] = " ".join(re.sub("<[^>]*>", " ", crumbs).split())
+    assert {each.partition(" / ")[0] for each in found.values()} == {
+        *("Nodes", "Channels", "Webhook endpoints", "Your account")
+    }
+    for path, crumbs in found.items():
+        assert crumbs.partition(" / ")[2], (path, crumbs)

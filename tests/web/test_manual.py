@@ -53,7 +53,10 @@ async def key(platform: Platform, alice: Visitor) -> str:
     return text
 
 
-@pytest.mark.parametrize(("scheme", "size"), [("light", WIDE), ("dark", NARROW)])
+@pytest.mark.parametrize(
+    ("scheme", "size"),
+    [("dark", NARROW), pytest.param("light", WIDE, marks=pytest.mark.long)],
+)
 async def test_everyone_can_read_them(
     base: str, scheme: Literal["light", "dark"], size: ViewportSize
 ) -> None:

@@ -148,6 +148,7 @@ async def redeem(request: Request, body: CouponReference) -> Redeemed:
         body.coupon,
         actor=request.principal.actor,
         now=request.now,
+        request_id=str(request.key),
     )
     return Redeemed(coupon=body.coupon, credit=available, coupon_amount=worth)
 

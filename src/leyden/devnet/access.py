@@ -11,6 +11,7 @@ import msgspec
 
 from leyden.errors import SetupError
 from leyden.files import write_private
+from leyden.settings.fields import PRIVATE_CHAIN
 
 _FILE = "network.json"
 PEER_PORTS: Final = "21000-21999"  # of nodes on a private chain, unless set
@@ -86,7 +87,7 @@ def port(address: str) -> int:
 
 def folder(home: Path) -> Path:
     """Return the folder of an installation's private chain."""
-    return home / "devnet"
+    return home / PRIVATE_CHAIN
 
 
 def save(home: Path, access: Access) -> None:

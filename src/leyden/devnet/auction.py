@@ -114,11 +114,11 @@ class Auction:
         if await seller.ensure(self._home):
             say(f"the seller has coins of {seller.COIN_SATS:,} sat each")
         if await stock.ensure_provider(self._home):
-            say(f"the provider's Pool account has {stock.PROVIDER_SATS} sat")
+            say(f"the provider's Pool account has {stock.PROVIDER_SATS:,} sat")
         if await stock.ensure_channel(
             self._home, sats=_CHANNEL_SATS, least=_CHANNEL_SATS // 8
         ):
-            say(f"the customer can pay the treasury up to {_CHANNEL_SATS} sat")
+            say(f"the customer can pay the treasury up to {_CHANNEL_SATS:,} sat")
         told = await auctioneer.status(self._auctioneer)
         if added := await stock.ensure_asks(self._home, told):
             say(f"the asker has {added} asks in the auction")

@@ -55,7 +55,7 @@ async def buy(
     Raise Conflict if the order ends without one.
     """
     order = await call("POST", "/flow/create", {"capacity": capacity, **to.wish})
-    tell(f"order {order['order_id']}: {order['amount_due']} sat to pay")
+    tell(f"order {order['order_id']}: {order['amount_due']:,} sat to pay")
     point = ""
 
     async def filled() -> bool:

@@ -34,7 +34,7 @@ async def fund(chain: Chain, key: MiningKey, script: bytes, sats: int) -> str:
     one, which then uses another coin.
     """
     if not _LEAST_SATS <= sats <= MOST_SATS:
-        raise Malformed(f"amount: must be from {_LEAST_SATS} to {MOST_SATS} sat")
+        raise Malformed(f"amount: must be from {_LEAST_SATS:,} to {MOST_SATS:,} sat")
     paid = Output(sats, script)
     taken: set[str] = set()
     for _ in range(_TRIES):

@@ -31,7 +31,7 @@ async def buy(
     await _connect(home, uri)
     order = await call("POST", f"{_BASE}/create_order", _wish(to.key, capacity))
     id_, bolt11 = order["order_id"], order["payment"]["bolt11"]
-    tell(f"order {id_}: {bolt11['order_total_sat']} sat to pay")
+    tell(f"order {id_}: {int(bolt11['order_total_sat']):,} sat to pay")
     found: Mapping[str, Any] = order
 
     async def completed() -> bool:

@@ -100,7 +100,7 @@ class Network:
         await self._mine_if_stale()
         await wait_until_synced(self.access, "treasury")
         if await self._fill_treasury():
-            say(f"the treasury has {self._treasury_sats} sat")
+            say(f"the treasury has {self._treasury_sats:,} sat")
         await treasury.bake(self.access.lnds["treasury"], self._home)
 
     async def supervise(self) -> None:

@@ -55,7 +55,7 @@ class Purchase(Struct, frozen=True, kw_only=True):
             ticketed = await self._wait_for_status("created", order)
             self.tell("paid from credit or the account; the ticket is created")
             return ticketed
-        self.tell(f"order {order['order_id']}: {order['amount_due']} sat to pay")
+        self.tell(f"order {order['order_id']}: {order['amount_due']:,} sat to pay")
         paying = asyncio.ensure_future(self.pay(order["lightning_invoice"]))
         try:
             ticketed = await self._wait_for_status("created", order, paying)

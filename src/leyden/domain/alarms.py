@@ -16,6 +16,7 @@ class Kind(StrEnum):
     ORDER_STUCK = "order.stuck"
     PAYMENT_REVERSED = "payment.reversed"
     PEER_PORTS_LOW = "peer_ports.low"
+    PEER_PORTS_TAKEN = "peer_ports.taken"
     POOL_EXPIRING = "pool.expiring"
     POOL_LOW = "pool.low"
     QUEUE_LAGGING = "queue.lagging"

@@ -261,6 +261,7 @@ ALARMS: Final[Mapping[str, EventType]] = {
             "A chain reorganization removed a payment that was already spent.",
         ),
         (Kind.PEER_PORTS_LOW, "Few peer ports are left for new nodes."),
+        (Kind.PEER_PORTS_TAKEN, "Another program has the peer port of a node."),
         (Kind.POOL_EXPIRING, "The Pool account expires soon."),
         (Kind.POOL_LOW, "The Pool account's balance is low."),
         (Kind.QUEUE_LAGGING, "Scheduled jobs are late, or fail."),

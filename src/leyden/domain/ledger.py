@@ -47,6 +47,9 @@ OPERATORS = (
     REFUNDED,
 )
 
+# Who books entries that no operator asked for.
+PLATFORM = "leyden"
+
 # Prefixes of keys: of a returned fee, and of an entry that reverses another one.
 UNUSED_FEE = "unused:"
 UNDONE = "undone:"
@@ -111,7 +114,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     sats: Sats
     organization_id: str | None = None
     order_id: str | None = None
-    actor: str = "leyden"
+    actor: str = PLATFORM
     note: str = ""
 
 

@@ -222,9 +222,9 @@ def _digits(setting: Setting, value: object) -> str:
     if not _DIGITS.fullmatch(text):
         raise Malformed(f"{name}: must be a string of 1 to 16 digits, or empty")
     if int(text) < setting.least:
-        raise Malformed(f"{name}: must be at least {setting.least}, or empty")
+        raise Malformed(f"{name}: must be at least {setting.least:,}, or empty")
     if setting.most is not None and int(text) > setting.most:
-        raise Malformed(f"{name}: must be at most {setting.most}")
+        raise Malformed(f"{name}: must be at most {setting.most:,}")
     return text
 
 
@@ -271,14 +271,14 @@ def _check_channel_sizes(settings: NodeSettings) -> None:
     most = int(settings.maxchansize or largest)
     if most > largest:
         raise Malformed(
-            f"maxchansize: must be at most {LARGEST_CHANNEL}, "
-            f"or {LARGEST_WUMBO_CHANNEL} with wumbo"
+            f"maxchansize: must be at most {LARGEST_CHANNEL:,}, "
+            f"or {LARGEST_WUMBO_CHANNEL:,} with wumbo"
         )
     if int(settings.minchansize or SMALLEST_CHANNEL) > most:
         field_ = "minchansize" if settings.minchansize else "maxchansize"
         raise Malformed(
-            f"{field_}: minchansize ({SMALLEST_CHANNEL} when empty) must not be larger "
-            f"than maxchansize ({largest} when empty)"
+            f"{field_}: minchansize ({SMALLEST_CHANNEL:,} when empty) must not be "
+            f"larger than maxchansize ({largest:,} when empty)"
         )
 
 

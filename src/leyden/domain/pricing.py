@@ -149,7 +149,7 @@ def check_direct(channel: Channel, terms: Terms) -> None:
     check(channel, terms, AuctionTerms())
     if channel.capacity > terms.seller_largest:
         raise Malformed(
-            f"capacity: must be at most {terms.seller_largest} for a channel to a "
+            f"capacity: must be at most {terms.seller_largest:,} for a channel to a "
             "named node"
         )
     if channel.self_chan_balance:
@@ -211,7 +211,9 @@ def check(channel: Channel, terms: Terms, auction: AuctionTerms) -> None:
         terms.capacity_unit,
     )
     if not low <= channel.capacity <= high or channel.capacity % unit:
-        raise Malformed(f"capacity: must be a multiple of {unit} from {low} to {high}")
+        raise Malformed(
+            f"capacity: must be a multiple of {unit:,} from {low:,} to {high:,}"
+        )
     if not 0 <= channel.self_chan_balance <= channel.capacity:
         raise Malformed("self_chan_balance: must be from 0 to the capacity")
     if channel.lease_duration_blocks not in auction.leases:

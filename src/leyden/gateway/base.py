@@ -42,6 +42,10 @@ class Gateway(Router, Protocol):
         """Supervise Envoy until cancelled; Envoy keeps running afterwards."""
         ...
 
+    async def blocked(self, routes: Iterable[Route]) -> Mapping[str, int]:
+        """Return the peer ports of routes that another program has, by node id."""
+        ...
+
     async def traffic(self) -> Mapping[str, Traffic] | None:
         """Return the traffic of nodes with a route, by id; None if it is not known."""
         ...

@@ -19,5 +19,10 @@ class GatewayElsewhere:
     async def apply(self, routes: Iterable[Route]) -> None:
         """Do nothing: the gateways poll the API servers."""
 
+    async def blocked(self, routes: Iterable[Route]) -> dict[str, int]:
+        """Return nothing: those ports are on other machines."""
+        del routes
+        return {}
+
     async def traffic(self) -> None:
         """Return that nothing is known: each of those gateways counts its own."""

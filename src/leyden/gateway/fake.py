@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from leyden.errors import Away
 from leyden.gateway.base import Traffic
 from leyden.gateway.routes import Address, Listener, Route, filter_chains, table
+from leyden.values import replace
 
 
 class FakeGateway:
@@ -20,6 +21,7 @@ class FakeGateway:
         self.counted: dict[str, Traffic] = {}
         self.away = False  # set it to have `apply` fail
         self.is_elsewhere = False  # set it to have no traffic known
+        self.taken: set[int] = set()  # the peer ports that another program has
 
     async def start(self) -> None:
         """Do nothing: it runs for as long as the test does."""
@@ -33,9 +35,22 @@ class FakeGateway:
         wanted = {route.node_id: route for route in table(routes)}
         if self.away:
             raise Away("the gateway has not taken the routes")
+        blocked = await self.blocked(wanted.values())
+        for node_id in blocked:
+            wanted[node_id] = replace(wanted[node_id], peers=None)
         if wanted != self.routes:
             self.routes = wanted
             self.changes += 1
+        if blocked:
+            raise Away("peers cannot connect")
+
+    async def blocked(self, routes: Iterable[Route]) -> dict[str, int]:
+        """Return the peer ports of routes that a test has taken, by node id."""
+        return {
+            route.node_id: route.peers.port
+            for route in routes
+            if route.peers and route.peers.port in self.taken
+        }
 
     async def traffic(self) -> dict[str, Traffic] | None:
         """Return the traffic that a test has put there, unless it is elsewhere."""

@@ -1,7 +1,9 @@
 """The gateway of one machine: a local Envoy, configured by a file."""
 
 import asyncio
+import errno
 import logging
+import socket
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -37,6 +39,7 @@ class LocalGateway:
         workers: int = 2,
     ) -> None:
         self._folder = folder
+        self._host = options.host
         self._documents = Documents(options, as_protobuf)
         self._supervisor = Supervisor(folder, bootstrap, envoy=envoy, workers=workers)
         self._admin = self._supervisor.admin
@@ -87,7 +90,10 @@ class LocalGateway:
                     await asyncio.to_thread(self._write, lies_there)
                 raise
             if blocked:
-                ports = ", ".join(str(port) for port in sorted(blocked.values()))
+                ports = ", ".join(
+                    f"{port} of node {node_id}"
+                    for node_id, port in sorted(blocked.items())
+                )
                 raise Away(f"peers cannot connect: another program has port {ports}")
 
     async def _put_in_force(
@@ -101,7 +107,7 @@ class LocalGateway:
         try:
             await self._replace(document)
         except Away:
-            blocked = await self._blocked(routes)
+            blocked = await self._without_listener(routes)
             if not blocked:
                 raise
             others = (
@@ -123,7 +129,15 @@ class LocalGateway:
             await self._taken(document, refused)
         self._in_force = document
 
-    async def _blocked(self, routes: tuple[Route, ...]) -> dict[str, int]:
+    async def blocked(self, routes: Iterable[Route]) -> dict[str, int]:
+        """Return the peer ports of routes that another program has, by node id."""
+        return {
+            node_id: port
+            for node_id, port in (await self._without_listener(routes)).items()
+            if _is_taken(self._host, port)
+        }
+
+    async def _without_listener(self, routes: Iterable[Route]) -> dict[str, int]:
         """Return the peer ports that Envoy does not listen on, by node."""
         try:
             listening = await self._admin.listeners()
@@ -182,3 +196,17 @@ class LocalGateway:
             write_private(self._folder / ROUTES, content, lasting=False)
         except OSError as error:
             raise SetupError(f"{self._folder}: {error.strerror}") from None
+
+
+def _is_taken(host: str, port: int) -> bool:
+    """Return whether another socket has the port."""
+    with socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET) as trial:
+        # As Envoy does: connections that ended a moment ago keep nobody from it.
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if host == "::":
+            trial.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 0)
+        try:
+            trial.bind((host, port))
+        except OSError as error:
+            return error.errno == errno.EADDRINUSE
+    return False

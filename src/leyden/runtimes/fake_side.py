@@ -1,6 +1,7 @@
 """A side of moves in memory, for tests: a node's only data is its launch spec."""
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 
 from leyden.domain.nodes import Node
 from leyden.domain.starts import Start, next_number
@@ -61,11 +62,21 @@ class FakeSide:
         if node.id in self.sealed:
             self.runtime.homes[node.id] = self.sealed.pop(node.id)
 
-    async def clean(self, node: Node) -> None:
-        """Delete the sealed home, and copies."""
-        self.sealed.pop(node.id, None)
-        for each in [each for each in self.copies if each[0] == node.id]:
-            del self.copies[each]
+    @asynccontextmanager
+    async def leftovers(
+        self, node: Node
+    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
+        """Find the sealed home, and copies."""
+        sealed = self.sealed.get(node.id)
+        copies = [each for each in self.copies if each[0] == node.id]
+
+        async def delete() -> None:
+            if self.sealed.get(node.id) is sealed:
+                self.sealed.pop(node.id, None)
+            for each in copies:
+                self.copies.pop(each, None)
+
+        yield delete
 
 
 def _content(node: Node, *, damaged: bool) -> Content:

@@ -11,7 +11,8 @@ asked to start it earlier and was suspended since.
 import asyncio
 import os
 import shutil
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import ExitStack, asynccontextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -27,6 +28,7 @@ from leyden.runtimes.copies import Content
 from leyden.runtimes.layout import Layout
 
 _LND: Final = "lnd"
+_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class LocalSide:
@@ -78,7 +80,7 @@ class LocalSide:
     ) -> Content:
         """Store a copy in its own folder; delete copies of earlier attempts."""
         del launch_spec
-        await asyncio.to_thread(self._forget_copies, node)
+        await asyncio.to_thread(self._delete_copies, node)
         arriving = self._arriving(node, copy)
         arriving.mkdir(mode=0o711)
         await copies.unpack(arriving / _LND, archive)
@@ -99,6 +101,8 @@ class LocalSide:
             arriving.chmod(0o711)
             arriving.rename(folder)
             sync(self._layout.root)
+        elif not folder.is_dir():
+            raise SetupError(f"node {node.id}: the copy that arrived is not there")
         return counter.read(self._layout.starts(node))
 
     async def unseal(self, node: Node) -> None:
@@ -113,11 +117,25 @@ class LocalSide:
         sealed.rename(folder)
         sync(self._layout.root)
 
-    async def clean(self, node: Node) -> None:
-        """Delete the sealed folder and copies; never the folder lnd is started in."""
-        await asyncio.to_thread(self._forget_copies, node)
-        if self._sealed(node).is_dir():
-            await asyncio.to_thread(shutil.rmtree, self._sealed(node))
+    @asynccontextmanager
+    async def leftovers(
+        self, node: Node
+    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
+        """Find the sealed folder and copies; never the folder lnd is started in."""
+        arrived = await asyncio.to_thread(self._copies, node)
+        with ExitStack() as opened:
+            found: dict[Path, int] = {}
+            for path in (self._sealed(node), *arrived):
+                with suppress(FileNotFoundError):
+                    # While it is open no other folder can have its number.
+                    found[path] = folder = os.open(path, _FOLDER)
+                    opened.callback(os.close, folder)
+
+            async def delete() -> None:
+                for path, folder in found.items():
+                    await asyncio.to_thread(_delete, path, folder)
+
+            yield delete
 
     def _sealed(self, node: Node) -> Path:
         return self._layout.root / f"{node.id}.sealed"
@@ -125,6 +143,23 @@ class LocalSide:
     def _arriving(self, node: Node, copy: str) -> Path:
         return self._layout.root / f"{node.id}.copy-{copy}"
 
-    def _forget_copies(self, node: Node) -> None:
-        for each in self._layout.root.glob(f"{node.id}.copy-*"):
+    def _copies(self, node: Node) -> list[Path]:
+        return list(self._layout.root.glob(f"{node.id}.copy-*"))
+
+    def _delete_copies(self, node: Node) -> None:
+        for each in self._copies(node):
             shutil.rmtree(each)
+
+
+def _delete(path: Path, folder: int) -> None:
+    """Delete an open folder, and its name unless another folder has that by now."""
+    with os.scandir(folder) as entries:
+        for each in list(entries):
+            with suppress(FileNotFoundError):
+                if each.is_dir(follow_symlinks=False):
+                    shutil.rmtree(each.name, dir_fd=folder)
+                else:
+                    os.unlink(each.name, dir_fd=folder)
+    with suppress(FileNotFoundError):
+        if os.path.samestat(os.fstat(folder), path.lstat()):
+            path.rmdir()

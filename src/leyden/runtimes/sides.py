@@ -4,7 +4,8 @@ Any process may repeat all steps from the beginning. No method starts an lnd, an
 can start a node with sealed data.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
 from leyden.domain.nodes import Node
@@ -46,6 +47,12 @@ class Side(Protocol):
         """Unseal the data, so that the node can be started; no-op if not sealed."""
         ...
 
-    async def clean(self, node: Node) -> None:
-        """Delete what a move left here of a node that is now on the other side."""
+    def leftovers(
+        self, node: Node
+    ) -> AbstractAsyncContextManager[Callable[[], Awaitable[None]]]:
+        """Find what a move has left here; yield a function that deletes only that.
+
+        The node is on the other side. A process that is suspended between finding and
+        deleting may resume after a later move has put the node's data here.
+        """
         ...

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 from msgspec import Meta
@@ -19,6 +19,9 @@ Pace = Annotated[int, Meta(ge=1, le=100_000)]  # a second
 # lnd peaks at 353 MB while it unlocks its wallet: with less it could never be unlocked.
 Memory = Annotated[int, Meta(ge=400, le=10**6)]
 Weight = Annotated[int, Meta(ge=1, le=10_000)]
+
+# The folder in the home that has the private chain of `leyden up`.
+PRIVATE_CHAIN: Final = "devnet"
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -464,6 +467,12 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     def secrets_path(self) -> Path:
         """The path of the key file, or its default."""
         return Path(self.secrets_file or self.home_path / "secrets.json")
+
+    @property
+    def has_private_chain(self) -> bool:
+        """Whether testnet is the private chain of `leyden up` in this home."""
+        certificate = Path(self.testnet_rpc_certificate)
+        return certificate.is_relative_to(self.home_path / PRIVATE_CHAIN)
 
 
 def every_setting() -> Iterator[tuple[str, Any, str]]:

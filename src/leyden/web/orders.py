@@ -78,6 +78,7 @@ async def show(visit: Visit) -> Response:
         if order.onchain_address
         else "",
         may_cancel=order.may(Event.CANCELLED),
+        has_customer=_has_customer(visit),
         ahead=_ahead(order),
         seller_uri=await _seller_uri(shop, order),
         nodes=running,
@@ -85,6 +86,12 @@ async def show(visit: Visit) -> Response:
         Status=Status,
         weeks=order.quote.channel.lease_duration_blocks // BLOCKS_PER_WEEK,
     )
+
+
+def _has_customer(visit: Visit) -> bool:
+    """Return whether `leyden dev pay` pays here, as the private chain's customer."""
+    settings = visit.platform.settings
+    return settings.has_private_chain and settings.devnet_market
 
 
 async def _lsps1(shop: Shop, shown: Sequence[Order]) -> dict[str, Lsps1Order]:

@@ -1,6 +1,7 @@
 """One Idempotency-Key, and those who ask under it at once, or after one has died."""
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
@@ -74,6 +75,36 @@ async def test_while_the_first_is_under_way_the_second_is_told_so(
     assert await ask(platform, alice, run=never) == MADE
     with pytest.raises(Malformed, match="a different request"):
         await ask(platform, alice, request=b"another", run=never)
+
+
+async def test_who_died_after_it_redeemed_a_coupon_leaves_the_answer_to_the_next(
+    platform: Platform, alice: Caller, bob: Caller, charlie: Caller, world: World
+) -> None:
+    body, key = {"coupon": await world.coupon(21_000, None)}, KEY.decode()
+    first = await alice.post("/flow/redeem", body, Idempotency_Key=key)
+    under = platform.sealer.digest(KEY, purpose="saved answer")
+    sent = json.dumps(body).encode()
+    async with platform.database.transaction() as tx:
+        await tx.answers.drop(alice.organization_id, under, holder=idempotency.HOLDER)
+        await tx.answers.claim(
+            alice.organization_id,
+            under,
+            request=idempotency.digest_request("POST /flow/redeem", sent),
+            now=NOW,
+            expires=NOW + timedelta(days=1),
+            holder="another process",
+        )
+    world.later(seconds=6)
+    for caller, under_key in (
+        (alice, {"Idempotency_Key": "harbour-light-2"}),
+        (alice, {}),
+        (charlie, {"Idempotency_Key": key}),
+    ):
+        other = await caller.post("/flow/redeem", body, **under_key)
+        assert (other.status, other.body) == (404, b'{"message":"not found"}')
+    again = await bob.post("/flow/redeem", body, Idempotency_Key=key)
+    assert (first.status, again.status, again.body) == (200, 200, first.body)
+    assert (await alice.get("/flow/balance")).json()["credit"] == 21_000
 
 
 async def test_whoever_is_silent_for_seconds_has_died_and_says_nothing_any_more(

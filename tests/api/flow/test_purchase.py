@@ -77,7 +77,7 @@ async def test_it_is_paid_over_lightning(alice: Caller, world: World) -> None:
     _, channel = await purchase.buy(1_000_000)
     assert channel["channel_point"].startswith("sidecar1")
     assert len(payer.paid) == 1
-    assert f"{PRICE} sat to pay" in said[0]
+    assert f"{PRICE:,} sat to pay" in said[0]
 
 
 async def test_what_credit_covers_is_not_paid_again(
@@ -99,7 +99,7 @@ async def test_what_credit_covers_in_part_is_paid_for_the_rest(
     purchase, payer, said = a_purchase(alice, world, Harbour(world))
     await purchase.buy(1_000_000)
     assert len(payer.paid) == 1
-    assert "1000 sat to pay" in said[0]
+    assert "1,000 sat to pay" in said[0]
 
 
 @pytest.mark.parametrize("credit", [0, PRICE])

@@ -40,7 +40,7 @@ def account_open(organization: str, limit: int) -> None:
     leyden account open --organization "Harbour Light" --limit 5000000
     """
     _set_limit(organization, limit)
-    print(f"orders are added to the amount owed, up to {limit} sat")
+    print(f"orders are added to the amount owed, up to {limit:,} sat")
 
 
 @account.command("close")

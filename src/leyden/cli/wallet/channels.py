@@ -53,7 +53,7 @@ def channels(
         return
     rows = [msgspec.structs.asdict(each) for each in seen.channels]
     del shown["channels"]
-    sums = {name: f"{sats} sat" for name, sats in shown.items()}
+    sums = {name: f"{sats:,} sat" for name, sats in shown.items()}
     print_fields({**sums, "peer_address": address})
     print()
     print_rows(

@@ -172,14 +172,23 @@ class Objects:
             return False
         return endings.stopped_by_owner(words or b"", 0)
 
-    async def remove(self, node: Node) -> None:
+    async def claim_uid(self, node: Node) -> str:
+        """Return the uid of the node's volume claim; "" if it has none."""
+        claim = await self._claim(node)
+        return "" if claim is None else claim.metadata.uid
+
+    async def remove(self, node: Node, *, claim_uid: str | None = None) -> None:
         """Delete all objects of a node whose lnd has ended, and its volume.
 
         The volume's reclaim policy changes from Retain to Delete first, so that the
-        cluster deletes it with its claim.
+        cluster deletes it with its claim. With a `claim_uid`, delete nothing if the
+        node has another claim by now.
         """
         name = manifests.name(node)
         claim = await self._claim(node)
+        found_uid = "" if claim is None else claim.metadata.uid
+        if claim_uid not in {None, found_uid}:
+            return
         if claim is not None:
             if volume := claim.spec.volume_name:
                 policy = {"spec": {"persistentVolumeReclaimPolicy": "Delete"}}

@@ -10,7 +10,7 @@ import asyncio
 import json
 import secrets
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
@@ -106,12 +106,25 @@ class KubernetesSide:
         """Delete the copier pod."""
         await self._end_copier(node)
 
-    async def clean(self, node: Node) -> None:
-        """Delete the node's objects and its volume; refuse while an lnd has it."""
-        if await self._has_lnd(node):
-            raise Conflict(f"node {node.id}: its lnd runs")
-        await self._objects.remove(node)
-        await self._end_copier(node)
+    @asynccontextmanager
+    async def leftovers(
+        self, node: Node
+    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
+        """Find the node's objects and its volume; none is deleted while an lnd has it.
+
+        A later move has another volume claim.
+        """
+        claim_uid = await self._objects.claim_uid(node)
+        copier = await self._objects.copier(node)
+
+        async def delete() -> None:
+            if await self._has_lnd(node):
+                raise Conflict(f"node {node.id}: its lnd runs")
+            await self._objects.remove(node, claim_uid=claim_uid)
+            if copier is not None:
+                await self._end_copier(node, uid=copier.uid)
+
+        yield delete
 
     async def _has_lnd(self, node: Node) -> bool:
         copies = await self._objects.copier(node) is not None
@@ -169,14 +182,17 @@ class KubernetesSide:
                     raise
                 await asyncio.sleep(_CHECK_EVERY_S)
 
-    async def _end_copier(self, node: Node) -> None:
-        self._copiers.pop(node.id, None)
+    async def _end_copier(self, node: Node, *, uid: str = "") -> None:
+        """End the copier pod; with a uid, only the pod with that uid."""
         deadline = asyncio.get_running_loop().time() + _GONE_WITHIN_S
         while pod := await self._objects.copier(node):
+            if uid not in {"", pod.uid}:
+                return
             await self._objects.delete_copier(pod)
             if asyncio.get_running_loop().time() > deadline:
                 raise ClusterAway(f"node {node.id}: the copier pod does not end")
             await asyncio.sleep(_CHECK_EVERY_S)
+        self._copiers.pop(node.id, None)
 
     async def _digest(self, copier: _Copier) -> Content:
         async with _called(copier, "GET", "/content") as response:

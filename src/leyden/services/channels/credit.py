@@ -15,6 +15,7 @@ from leyden.errors import Malformed, NotFound, TooMany
 from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.services.shared import rights
 from leyden.storage.database import Database
+from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 GUESSES_PER_HOUR = 20
@@ -71,15 +72,19 @@ async def redeem(
     *,
     actor: str,
     now: datetime,
+    request_id: str = "",
     guesses: int = GUESSES_PER_HOUR,
 ) -> tuple[Sats, Sats]:
     """Claim a coupon; return the new credit and the coupon's value.
 
     An unknown coupon, another organization's and a claimed one all raise
-    NotFound. An organization that guesses too often must wait, even with a
-    valid coupon. If the organization owes us for a reversed payment, the
-    coupon repays that first.
+    NotFound, except if the request that claimed it is repeated: the repetition
+    returns the same and moves nothing. An organization that guesses too often
+    must wait, even with a valid coupon. If the organization owes us for a
+    reversed payment, the coupon repays that first.
     """
+    entry_key = f"coupon:{coupon_id}"
+    booked_by = f"request:{request_id}" if request_id else ledger.PLATFORM
     async with database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.MONEY)
         guessed = await tx.coupons.guesses(organization_id, now=now, within=_GUESSING)
@@ -90,26 +95,43 @@ async def redeem(
                 retry_after_s=max(1, int(wait.total_seconds())),
             )
         sats = await tx.coupons.claim(coupon_id, organization_id, now=now)
-        if sats is None:
-            await tx.coupons.count_guess(organization_id, now=now, within=_GUESSING)
-        else:
+        if sats is not None:
             entry = Entry(
-                key=f"coupon:{coupon_id}",
+                key=entry_key,
                 what=Reason.COUPON,
                 source=ledger.PROMO,
                 target=ledger.credit(organization_id),
                 sats=sats,
                 organization_id=organization_id,
+                actor=booked_by,
             )
             work = await UnitOfWork.load(
                 tx, organization_ids=[organization_id], now=now
             )
             grant(work, entry)
             await work.flush(tx)
-            credit = work.balance(ledger.credit(organization_id))
-    if sats is None:
-        raise NotFound
-    return credit, sats
+            return work.balance(ledger.credit(organization_id)), sats
+        if request_id:
+            sats = await _granted(tx, organization_id, entry_key, booked_by)
+        if sats is not None:
+            return await tx.ledger.balance(ledger.credit(organization_id)), sats
+        await tx.coupons.count_guess(organization_id, now=now, within=_GUESSING)
+    raise NotFound
+
+
+async def _granted(
+    tx: Stores, organization_id: str, key: str, booked_by: str
+) -> Sats | None:
+    """Return what the organization got under this key by this request, if anything."""
+    found = [await tx.ledger.find(part) for part in ledger.parts(key)]
+    sats = sum(
+        each.entry.sats
+        for each in found
+        if each is not None
+        and each.entry.organization_id == organization_id
+        and each.entry.actor == booked_by
+    )
+    return Sats(sats) if sats else None
 
 
 async def issue_coupons(

@@ -52,7 +52,7 @@ class Standing(Struct, frozen=True, kw_only=True):
                 f"the account is {self.account.state}: the platform can't buy channels"
             )
         if self.free < low:
-            return f"the balance is {self.free} sat: `leyden pool deposit` adds more"
+            return f"the balance is {self.free:,} sat: `leyden pool deposit` adds more"
         return ""
 
 

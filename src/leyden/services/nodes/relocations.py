@@ -163,9 +163,11 @@ async def _clean(
     other = (
         relocation.origin if node.runtime is relocation.target else relocation.target
     )
-    async with work.transaction() as tx:  # or raise: the move went on without us
-        await tx.nodes.lock(node.id)
-    await _side(fleet, other).clean(node)
+    async with _side(fleet, other).leftovers(node) as delete:
+        # What was found is left over if nobody has gone on without us until now.
+        async with work.transaction() as tx:
+            await tx.nodes.lock(node.id)
+        await delete()
     async with work.transaction() as tx:
         after = _next(relocation, fleet.clock(), step=Step.DONE, why=relocation.why)
         await tx.relocations.save(relocation, after)

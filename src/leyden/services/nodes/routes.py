@@ -3,7 +3,7 @@
 import asyncio
 import contextlib
 import logging
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from typing import Final
 
 from leyden.domain.nodes import DesiredState, Node
@@ -83,6 +83,18 @@ class Routes:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(pause_s):
                     await awake.wait()
+
+
+async def blocked(fleet: Fleet) -> Mapping[str, int]:
+    """Return the peer ports that another program has on this machine, by node id."""
+    nodes = await fleet.node_cache.nodes(fleet.database.reader.nodes)
+    routes = [
+        route
+        for node in nodes
+        if node.open_peer_port
+        and (route := route_to(node, fleet.rules.ports)) is not None
+    ]
+    return await fleet.gateway.blocked(routes)
 
 
 def route_to(node: Node, ports: Ports) -> Route | None:

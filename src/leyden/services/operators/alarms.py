@@ -20,8 +20,8 @@ from leyden.errors import (
 from leyden.services.channels import pool_account, seller_balance, treasury_identity
 from leyden.services.channels.shop import Shop
 from leyden.services.deliveries.emailing import FAILING
-from leyden.services.nodes import certificate_expiry, peer_addresses
-from leyden.services.nodes.fleet import Fleet
+from leyden.services.nodes import certificate_expiry, peer_addresses, routes
+from leyden.services.nodes.fleet import ROUTES, Fleet
 from leyden.services.operators.attention import LATE, needing_attention
 from leyden.services.operators.backups import results
 from leyden.services.platform import Platform
@@ -47,7 +47,8 @@ class Alarm(Struct, frozen=True):
 async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
     """List the alarms, except the ledger's: `verify` reads every entry for those."""
     counts = platform.database.reader.counts
-    found = _queues(await counts.tasks(), now)
+    queues = await counts.tasks()
+    found = _queues(queues, now)
     if failed := (await counts.nodes()).get("failed", 0):
         nodes = "1 node" if failed == 1 else f"{failed} nodes"
         what = f"{nodes} could not be started: `leyden fleet` shows why"
@@ -68,6 +69,8 @@ async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
         rows, rules = platform.database.reader, platform.fleet.rules
         if what := await peer_addresses.alarm(rows, rules, now=now):
             found.append(Alarm(Kind.PEER_PORTS_LOW, what))
+        if any(each.kind == ROUTES and each.most_attempts for each in queues):
+            found += await _peer_ports(platform.fleet)
         found += await _tor(platform.fleet)
     found += await _emails(platform)
     for what in await results.alarms(platform, now=now):
@@ -157,6 +160,24 @@ async def _seller(shop: Shop) -> list[Alarm]:
         return [Alarm(Kind.SELLER_AWAY, what)]
     what = seller_balance.alarm(balance, low=shop.rules.seller_low)
     return [Alarm(Kind.SELLER_LOW, what)] if what else []
+
+
+async def _peer_ports(fleet: Fleet) -> list[Alarm]:
+    """Return which nodes' peer ports another program has."""
+    try:
+        async with asyncio.timeout(_ANSWERS_WITHIN_S):
+            blocked = await routes.blocked(fleet)
+    except TimeoutError:
+        return []
+    if not blocked:
+        return []
+    (node_id, port), *others = sorted(blocked.items())
+    more = f" (and those of {len(others)} more)" if others else ""
+    what = (
+        f"another program has port {port} of node {node_id}{more}: peers can't connect "
+        "until you stop that program"
+    )
+    return [Alarm(Kind.PEER_PORTS_TAKEN, what)]
 
 
 async def _tor(fleet: Fleet) -> list[Alarm]:

@@ -46,7 +46,7 @@ async def broken_by(
         )
         counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
         if booked != (due := known.sats if counts else 0):
-            what = f"{booked} sat are booked instead of {due}"
+            what = f"{booked:,} sat are booked instead of {due:,}"
             yield Broken("I4", f"output {known.outpoint}: {what}")
 
 
@@ -59,12 +59,12 @@ def _cost(
             each.entry.sats for each in entries if each.entry.target in _SELLERS
         )
         if booked != lease.cost:
-            yield f"its lease cost {lease.cost} sat, but {booked} sat are booked for it"
+            yield f"its lease cost {lease.cost:,} sat, but {booked:,} sat are booked"
         undone = sum(
             each.entry.sats for each in entries if each.entry.source in _SELLERS
         )
         if undone != (0 if order.status is Status.FILLED else lease.cost):
-            yield f"it is {order.status}, but {undone} sat of its lease were reversed"
+            yield f"it is {order.status}, but {undone:,} sat of its lease were reversed"
     if order.status is Status.FILLED:
         team = order.organization_id
         customer_accounts = {
@@ -88,7 +88,7 @@ def _cost(
         if lease is not None:
             due = min(order.unused_fee(lease), max(0, held - lease.cost))
         if back != due:
-            yield f"its buyer should get {due} sat back, but got {back}"
+            yield f"its buyer should get {due:,} sat back, but got {back:,}"
 
 
 def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
@@ -114,16 +114,16 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
             into[Reason.CREDIT_USED] != order.credit_used
         ),
         "its charge does not match the ledger": into[Reason.CHARGED] != order.charged,
-        f"it has ended, but still holds {holds} sat": status in ENDED and holds,
-        f"it is {status}, but holds {holds} sat instead of {price}": (
+        f"it has ended, but still holds {holds:,} sat": status in ENDED and holds,
+        f"it is {status}, but holds {holds:,} sat instead of {price:,}": (
             status in TICKETED - ENDED
             and not handed_back
             and (holds < price if is_direct else holds != price)
         ),
-        f"its ticket is being created, but it holds only {holds} sat": (
+        f"its ticket is being created, but it holds only {holds:,} sat": (
             status is Status.CREATING and holds < order.total_fee
         ),
-        f"it is {status}, but {spent} sat were spent on it": (
+        f"it is {status}, but {spent:,} sat were spent on it": (
             spent + back != (price if status is Status.FILLED else 0)
         ),
         "its HTLC is still held, but should be settled": (

@@ -51,8 +51,8 @@ async def broken_by(
         if booked != received:
             yield Broken(
                 "I5",
-                f"order {order.id}: the treasury received {received} sat over "
-                f"Lightning, but {booked} are booked",
+                f"order {order.id}: the treasury received {received:,} sat over "
+                f"Lightning, but {booked:,} are booked",
             )
     for order, _ in requests.values():
         for known in await database.reader.outputs.of_order(order.id):
@@ -67,7 +67,7 @@ async def broken_by(
                 what = "it is confirmed, but not booked"
                 yield Broken("I5", f"output {known.outpoint}: {what}")
             if output is not None and output.sats != known.sats:
-                what = f"it has {output.sats} sat, but {known.sats} are recorded"
+                what = f"it has {output.sats:,} sat, but {known.sats:,} are recorded"
                 yield Broken("I5", f"output {known.outpoint}: {what}")
     for outpoint in outputs:
         yield Broken("I5", f"output {outpoint}: the treasury has it, but no order does")

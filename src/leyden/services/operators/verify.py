@@ -69,18 +69,18 @@ async def _places(database: Database) -> AsyncIterator[Broken]:
     reader = database.reader.ledger
     sums = await reader.sums()
     if total := sum(sums.values()):
-        yield Broken("I1", f"all entries together sum to {total} sat, not to 0")
+        yield Broken("I1", f"all entries together sum to {total:,} sat, not to 0")
     stored = await reader.stored_balances()
     for place in sorted({*stored, *filter(_has_stored_balance, sums)}):
         if stored.get(place, 0) != sums.get(place, 0):
             yield Broken(
                 "I2",
-                f"the stored balance of {place} is {stored.get(place, 0)} sat, "
-                f"but its entries sum to {sums.get(place, 0)}",
+                f"the stored balance of {place} is {stored.get(place, 0):,} sat, "
+                f"but its entries sum to {sums.get(place, 0):,}",
             )
     for place, sats in sorted(sums.items()):
         if sats < 0 and not ledger.may_go_below_zero(place):
-            yield Broken("I3", f"the balance of {place} is negative: {sats} sat")
+            yield Broken("I3", f"the balance of {place} is negative: {sats:,} sat")
 
 
 def _has_stored_balance(place: str) -> bool:
@@ -135,8 +135,8 @@ async def _coupons(database: Database) -> AsyncIterator[Broken]:
     if -paid_out.get(ledger.PROMO, 0) != claimed:
         yield Broken(
             "I7",
-            f"{-paid_out.get(ledger.PROMO, 0)} sat were paid out for coupons, but the "
-            f"claimed coupons are worth {claimed}",
+            f"{-paid_out.get(ledger.PROMO, 0):,} sat were paid out for coupons, but "
+            f"the claimed coupons are worth {claimed:,}",
         )
 
 

@@ -170,8 +170,8 @@ def _unlike(running: str, copy: str, fetched: Fetched) -> list[str]:
         later = facts.recent_entries(connection, until=until) - numbers
         now = facts.books(connection, until=until, besides=later)
     return [
-        f"the running ledger's {name} up to the backup is {now.get(name, 0)} sat, but "
-        f"the copy's is {then.get(name, 0)}"
+        f"the running ledger's {name} up to the backup is {now.get(name, 0):,} sat, "
+        f"but the copy's is {then.get(name, 0):,}"
         for name in sorted(now.keys() | then.keys())
         if now.get(name, 0) != then.get(name, 0)
     ]

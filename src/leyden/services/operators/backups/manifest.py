@@ -90,4 +90,4 @@ def compare(found: Facts, told: Facts, *, what: str) -> Iterator[str]:
     for name in sorted(found.books.keys() | told.books.keys()):
         is_, was = found.books.get(name, 0), told.books.get(name, 0)
         if is_ != was:
-            yield f"{what}: the ledger's {name} is {is_} sat, but was {was}"
+            yield f"{what}: the ledger's {name} is {is_:,} sat, but was {was:,}"
