@@ -78,7 +78,7 @@ def test_there_can_be_fewer_once_none_runs(places: Places) -> None:
 
 def test_addresses_that_are_routed_elsewhere_are_refused(places: Places) -> None:
     places.write(Cluster(machines=1, block=240))
-    with pytest.raises(SetupError, match=r"10\.240\.0\.0/16, which this cluster has"):
+    with pytest.raises(SetupError, match=r"10\.240\.0\.0/16, which this cluster uses"):
         decisions.with_pods(places, None, taken=[IPv4Network("10.240.3.0/24")])
 
 
@@ -94,7 +94,7 @@ def test_ports_stay_as_they_were_while_they_are_free(places: Places) -> None:
 
 def test_what_was_written_by_another_hand_is_named(places: Places) -> None:
     (places.folder / "cluster.json").write_text('{"machines": "many"}')
-    with pytest.raises(SetupError, match=r"cluster\.json: not what was written there"):
+    with pytest.raises(SetupError, match=r"cluster\.json: the content is damaged"):
         places.read()
 
 

@@ -25,7 +25,7 @@ def test_what_the_archive_has_instead_is_told_for_each_package() -> None:
     with pytest.raises(SetupError) as refused:
         choose(wanted, LISTED, machine="Debian 12")
     said = refused.value.message
-    assert "the archive of Debian 12 has other versions" in said
+    assert "the archive of Debian 12 lacks the versions" in said
     there = "1.6.20~ds1-1+deb12u3, 1.6.20~ds1-1+deb12u2"
     assert f"containerd 1.6.20~ds1-1+deb12u1 (available: {there})" in said
     assert "runc 1.1.5 (available: none)" in said

@@ -371,13 +371,11 @@ async def test_what_came_back_and_should_not_is_noticed_and_the_reverse(
     order = await paid(harness)
     await matched(harness, order)
     await rewrite(harness, keeps)
-    broken = [str(each) for each in await verify(harness.database)]
-    assert broken == [
-        (
-            f"I11: order {order.id}: its buyer should get {due:,} sat back, "
-            f"but got {back:,}"
-        )
-    ]
+    (broken,) = await verify(harness.database)
+    assert str(broken) == (
+        f"I11: order {order.id}: its buyer should get {due:,} sat back, but got "
+        f"{back:,}"
+    )
     await rewrite(harness, 1 - keeps)
 
 

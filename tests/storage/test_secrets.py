@@ -20,7 +20,7 @@ def test_what_is_sealed_opens_for_its_purpose_only() -> None:
     assert sealer.open(sealed, purpose="seed of 1N") == SEED
     assert SEED not in sealed
     assert sealer.seal(SEED, purpose="seed of 1N") != sealed
-    with pytest.raises(SetupError, match="the seed does not open"):
+    with pytest.raises(SetupError, match="the seed can't be decrypted"):
         sealer.open(sealed, purpose="seed of 2N")
 
 

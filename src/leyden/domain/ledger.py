@@ -47,7 +47,7 @@ OPERATORS = (
     REFUNDED,
 )
 
-# The actor of entries that no operator asked for.
+# Who books entries that no operator asked for.
 PLATFORM = "leyden"
 
 # Prefixes of keys: of a returned fee, and of an entry that reverses another one.

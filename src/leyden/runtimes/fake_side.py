@@ -66,7 +66,7 @@ class FakeSide:
     async def leftovers(
         self, node: Node
     ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
-        """Find what is sealed, and copies."""
+        """Find the sealed home, and copies."""
         sealed = self.sealed.get(node.id)
         copies = [each for each in self.copies if each[0] == node.id]
 

@@ -80,7 +80,7 @@ class LocalSide:
     ) -> Content:
         """Store a copy in its own folder; delete copies of earlier attempts."""
         del launch_spec
-        await asyncio.to_thread(self._forget_copies, node)
+        await asyncio.to_thread(self._delete_copies, node)
         arriving = self._arriving(node, copy)
         arriving.mkdir(mode=0o711)
         await copies.unpack(arriving / _LND, archive)
@@ -146,7 +146,7 @@ class LocalSide:
     def _copies(self, node: Node) -> list[Path]:
         return list(self._layout.root.glob(f"{node.id}.copy-*"))
 
-    def _forget_copies(self, node: Node) -> None:
+    def _delete_copies(self, node: Node) -> None:
         for each in self._copies(node):
             shutil.rmtree(each)
 

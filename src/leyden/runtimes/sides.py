@@ -53,6 +53,6 @@ class Side(Protocol):
         """Find what a move has left here; yield a function that deletes only that.
 
         The node is on the other side. A process that is suspended between finding and
-        deleting may go on once a later move has put the node's data here.
+        deleting may resume after a later move has put the node's data here.
         """
         ...

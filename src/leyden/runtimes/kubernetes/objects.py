@@ -173,7 +173,7 @@ class Objects:
         return endings.stopped_by_owner(words or b"", 0)
 
     async def claim_uid(self, node: Node) -> str:
-        """Return which claim the node has; "" for none."""
+        """Return the uid of the node's volume claim; "" if it has none."""
         claim = await self._claim(node)
         return "" if claim is None else claim.metadata.uid
 
@@ -181,8 +181,8 @@ class Objects:
         """Delete all objects of a node whose lnd has ended, and its volume.
 
         The volume's reclaim policy changes from Retain to Delete first, so that the
-        cluster deletes it with its claim. With a `claim_uid`, delete nothing of a node
-        that has another claim by now.
+        cluster deletes it with its claim. With a `claim_uid`, delete nothing if the
+        node has another claim by now.
         """
         name = manifests.name(node)
         claim = await self._claim(node)

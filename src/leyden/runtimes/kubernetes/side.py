@@ -183,7 +183,7 @@ class KubernetesSide:
                 await asyncio.sleep(_CHECK_EVERY_S)
 
     async def _end_copier(self, node: Node, *, uid: str = "") -> None:
-        """End the pod that copies; with a uid, only if it is that one."""
+        """End the copier pod; with a uid, only the pod with that uid."""
         deadline = asyncio.get_running_loop().time() + _GONE_WITHIN_S
         while pod := await self._objects.copier(node):
             if uid not in {"", pod.uid}:

@@ -75,13 +75,13 @@ async def redeem(
     request_id: str = "",
     guesses: int = GUESSES_PER_HOUR,
 ) -> tuple[Sats, Sats]:
-    """Claim a coupon; return the credit there is now and the coupon's value.
+    """Claim a coupon; return the new credit and the coupon's value.
 
     An unknown coupon, another organization's and a claimed one all raise
-    NotFound, except for a repetition of the request that claimed it: the
-    repetition returns the same and moves nothing. An organization that guesses
-    too often must wait, even with a valid coupon. If the organization owes us
-    for a reversed payment, the coupon repays that first.
+    NotFound, except if the request that claimed it is repeated: the repetition
+    returns the same and moves nothing. An organization that guesses too often
+    must wait, even with a valid coupon. If the organization owes us for a
+    reversed payment, the coupon repays that first.
     """
     entry_key = f"coupon:{coupon_id}"
     booked_by = f"request:{request_id}" if request_id else ledger.PLATFORM
