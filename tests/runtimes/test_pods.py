@@ -63,6 +63,8 @@ def machine(ready: str) -> Machine:
         (a_pod(ENDED, phase="Running", deleted="now"), True),
         # Written by somebody who could not see it.
         (a_pod(RUNS, phase="Failed", deleted="now"), False),
+        (a_pod(RUNS, phase="Failed", reason="Evicted"), False),
+        (a_pod(RUNS, companion=ENDED, phase="Failed", deleted="now"), False),
         (a_pod(WAITS, phase="Failed", conditions=(FORGOTTEN,)), False),
         (a_pod(phase="Failed", reason="NodeLost"), False),
         (a_pod(WAITS, phase="Pending", deleted="now"), False),
