@@ -11,7 +11,7 @@ from leyden.domain.nodes import Action, DesiredState, Node, RuntimeName, Status
 from leyden.domain.observations import State
 from leyden.domain.relocations import Relocation, Step
 from leyden.domain.starts import Start
-from leyden.errors import NotAllowed, NotFound, Stale
+from leyden.errors import NotAllowed, NotFound, SetupError, Stale
 from leyden.runtimes.base import Checkpoint, LaunchSpec
 from leyden.runtimes.composite import SeveralRuntimes
 from leyden.runtimes.fake import FakeRuntime
@@ -323,6 +323,38 @@ async def test_a_copy_that_fails_five_times_leaves_the_node_where_it_was(
     await shores.move(node)
     assert (await shores.end(node)).runtime is KUBERNETES
     assert MOST_FAILURES == 5, "as the help says"
+
+
+class WithoutCopies:
+    """A side that has lost what arrived."""
+
+    def __init__(self, side: FakeSide) -> None:
+        self._side = side
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._side, name)
+
+    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
+        del copy, last_start
+        raise SetupError(f"node {node.id}: the copy that arrived is not there")
+
+
+async def test_the_operator_is_told_of_a_move_that_does_not_come_to_its_end(
+    shores: Shores,
+) -> None:
+    node = await running(shores)
+    reader = shores.fleet_harness.fleet.database.reader
+    shores.serve({**shores.sides, KUBERNETES: WithoutCopies(shores.sides[KUBERNETES])})
+    await shores.move(node)
+    while (await shores.found(node)).failures < MOST_FAILURES:
+        assert await relocations.alarms(reader) == []
+        await shores.fleet_harness.later(seconds=20)
+    (what,) = await relocations.alarms(reader)
+    assert what.startswith(f"the move of node {node.id} to kubernetes has failed 5 ")
+    assert what.endswith("the copy that arrived is not there")
+    shores.serve(shores.sides)
+    assert (await shores.end(node)).runtime is KUBERNETES
+    assert await relocations.alarms(reader) == []
 
 
 async def test_what_an_owner_asks_meanwhile_is_done_once_it_has_arrived(

@@ -12,6 +12,7 @@ class Kind(StrEnum):
     EMAIL_AWAY = "email.away"
     LEDGER_BROKEN = "ledger.broken"
     MARKET_AWAY = "market.away"
+    MOVE_STUCK = "move.stuck"
     NODE_FAILED = "node.failed"
     ORDER_STUCK = "order.stuck"
     PAYMENT_REVERSED = "payment.reversed"

@@ -254,6 +254,7 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (Kind.EMAIL_AWAY, "The mail server rejects emails."),
         (Kind.LEDGER_BROKEN, "The ledger breaks one of its rules."),
         (Kind.MARKET_AWAY, "The auction does not respond."),
+        (Kind.MOVE_STUCK, "The move of a node to another runtime keeps failing."),
         (Kind.NODE_FAILED, "Nodes could not be started."),
         (Kind.ORDER_STUCK, "An order needs attention."),
         (

@@ -23,6 +23,7 @@ from leyden.services.nodes.changes import change
 from leyden.services.nodes.fleet import NODE, RELOCATION, Fleet
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import Database
+from leyden.storage.stores import Stores
 from leyden.values import replace
 
 # After so many failures the node is started where it was.
@@ -57,6 +58,16 @@ async def request(
         await tx.tasks.put(NODE, node_id, due=now)
         await tx.tasks.put(RELOCATION, node_id, due=now)
     return moved
+
+
+async def alarms(rows: Stores) -> list[str]:
+    """Return the moves that keep failing after the copy, which none gives up."""
+    return [
+        f"the move of node {each.node_id} to {each.target} has failed {each.failures} "
+        f"times while {each.step}, and is retried: {each.why}"
+        for each in await rows.relocations.unfinished()
+        if each.failures >= MOST_FAILURES
+    ]
 
 
 async def step(fleet: Fleet, work: ClaimedTask) -> None:

@@ -20,7 +20,12 @@ from leyden.errors import (
 from leyden.services.channels import pool_account, seller_balance, treasury_identity
 from leyden.services.channels.shop import Shop
 from leyden.services.deliveries.emailing import FAILING
-from leyden.services.nodes import certificate_expiry, peer_addresses, routes
+from leyden.services.nodes import (
+    certificate_expiry,
+    peer_addresses,
+    relocations,
+    routes,
+)
 from leyden.services.nodes.fleet import ROUTES, Fleet
 from leyden.services.operators.attention import LATE, needing_attention
 from leyden.services.operators.backups import results
@@ -67,6 +72,8 @@ async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
             what = f"the certificate of {each.what} expires {each.until:%Y-%m-%d}"
             found.append(Alarm(Kind.CERTIFICATE_EXPIRING, what))
         rows, rules = platform.database.reader, platform.fleet.rules
+        for what in await relocations.alarms(rows):
+            found.append(Alarm(Kind.MOVE_STUCK, what))
         if what := await peer_addresses.alarm(rows, rules, now=now):
             found.append(Alarm(Kind.PEER_PORTS_LOW, what))
         if any(each.kind == ROUTES and each.most_attempts for each in queues):
