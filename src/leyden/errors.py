@@ -1,22 +1,22 @@
-"""Everything that can go wrong and be told to someone.
+"""All errors that are reported to somebody: a caller, the operator or a command's user.
 
 LeydenError
-├── Refused                 the caller can mend it            4xx
-│   ├── Malformed           400  a field is wrong; says which and why
-│   ├── Unauthorized        401  no key, or not a live one
+├── Refused                 the caller can fix it             4xx
+│   ├── Malformed           400  a field is invalid; names the field and the reason
+│   ├── Unauthorized        401  no valid API key
 │   ├── OverLimit           402  a corporate account has reached its limit
 │   ├── Forbidden           403  the key lacks the scope
-│   ├── NotFound            404  not there, or not yours: we never say which
-│   ├── MethodNotAllowed    405  the path is right, the method is not
-│   ├── Conflict            409  not in this state
-│   │   ├── NotAllowed           the state machine has no such move
-│   │   ├── OverQuota            the organization has as many as it may
-│   │   └── Taken                the name, or the value, is in use
-│   ├── Expired             410  it existed, and was deleted
+│   ├── NotFound            404  missing, or another organization's: we never say which
+│   ├── MethodNotAllowed    405  the path exists, but not with this method
+│   ├── Conflict            409  not possible in the current state
+│   │   ├── NotAllowed           the state machine has no such transition
+│   │   ├── OverQuota            the organization has reached a quota
+│   │   └── Taken                the name or value is in use
+│   ├── Expired             410  it was deleted
 │   ├── TooLarge            413
 │   ├── NotJson             415
-│   └── TooMany             429  comes with Retry-After
-├── Away                    503  something we depend on is not there; Retry-After
+│   └── TooMany             429  with Retry-After
+├── Away                    503  a dependency does not respond; with Retry-After
 │   ├── DatabaseAway
 │   ├── NodeAway
 │   ├── TreasuryAway
@@ -24,23 +24,23 @@ LeydenError
 │   ├── ClusterAway              the API server of a Kubernetes cluster
 │   ├── SellerAway               the lnd that opens direct channels
 │   ├── EmailAway                the mail server
-│   ├── Upgrading                a replica that does not know this runs still
+│   ├── Upgrading                a replica of an older version, without this, still runs
 │   ├── TorAway                  the Tor that onion addresses need
 │   └── MarketAway
-│       └── SoldOut              the auction or seller is there, our money is not
-├── EmailRefused            the mail server does not take this message, to this address
-├── NodeRefused             an lnd said no to a call; its own reason, and gRPC's code
-├── MarketRefused           the auction said no to a call; its own reason
-├── AuthorityRefused        who issues certificates said no; its own reason
-├── ClusterRefused          an API server said no to a call; its own reason, HTTP's code
-├── CannotOpen              a sealed backup stays shut: damaged, or of something else
-│   └── WrongPassword            neither backup nor wallet opens with it
-├── Stale                   someone else moved it first; the step is tried again
-│   ├── Lost                     someone else has the task itself: it ends here
+│       └── SoldOut              the auction or seller responds, but our balance is low
+├── EmailRefused            the mail server rejected this message or its recipient
+├── NodeRefused             an lnd rejected a call; has its reason and gRPC's code
+├── MarketRefused           the auction rejected a call; has its reason
+├── AuthorityRefused        the authority rejected a request; has its reason
+├── ClusterRefused          an API server rejected a call; has its reason and HTTP's code
+├── CannotOpen              an encrypted backup is damaged, or belongs to something else
+│   └── WrongPassword            the password opens neither backup nor wallet
+├── Stale                   another process changed the row first; the step is retried
+│   ├── Lost                     another process has the task: this one stops
 │   └── RightsChanged            the caller's rights changed: they are read again
-├── Violated                a rule that the database itself keeps; a bug if it shows
-└── SetupError              the operator can mend it; the message says how
-    └── CannotStart              a node lacks something; its owner is told what
+├── Violated                a constraint of the database; seeing it means a bug
+└── SetupError              the operator can fix it; the message says how
+    └── CannotStart              a node can't be started; its owner gets a reason
 
 An error's docstring is its default message. `status` is HTTP's; `words` and `remedy`
 say when it occurs and what to do, in the OpenAPI document and in docs/errors.md;
@@ -67,7 +67,7 @@ class LeydenError(Exception):
 
 
 def every(kind: type[LeydenError] = LeydenError) -> Iterator[type[LeydenError]]:
-    """List all kinds of errors, each after what it is a kind of."""
+    """List all classes of errors, each after its base class."""
     yield kind
     for each in kind.__subclasses__():
         yield from every(each)
