@@ -29,10 +29,10 @@ LeydenError
 │   └── MarketAway
 │       └── SoldOut              the auction or seller responds, but our balance is low
 ├── EmailRefused            the mail server rejected this message or its recipient
-├── NodeRefused             an lnd rejected a call; has its reason and gRPC's code
+├── NodeRefused             an lnd rejected a call; has its reason and gRPC code
 ├── MarketRefused           the auction rejected a call; has its reason
 ├── AuthorityRefused        the authority rejected a request; has its reason
-├── ClusterRefused          an API server rejected a call; has its reason and HTTP's code
+├── ClusterRefused          an API server rejected a call; reason and HTTP status
 ├── CannotOpen              an encrypted backup is damaged, or belongs to something else
 │   └── WrongPassword            the password opens neither backup nor wallet
 ├── Stale                   another process changed the row first; the step is retried
