@@ -52,7 +52,7 @@ def test_pages_of_the_api_may_talk_to_nodes_or_those_that_are_named(
     "text", ["*", "https://a.example/pages", "null", "https://*.example", "a.example"]
 )
 def test_what_is_no_origin_is_refused_at_the_start(text: str) -> None:
-    with pytest.raises(SetupError, match="dashboard_origins: an origin of pages"):
+    with pytest.raises(SetupError, match="dashboard_origins: an origin must look like"):
         gateways.origins(Settings(dashboard_origins=text))
 
 
