@@ -28,29 +28,6 @@ async def test_of_each_organization_one_begins_in_a_pass() -> None:
     await turns.take("worst")  # nobody is kept
 
 
-async def test_who_is_alone_begins_several_in_a_pass_until_another_comes() -> None:
-    begun: list[str] = []
-    turns = Turns()
-
-    async def ask(organization_id: str) -> None:
-        await turns.take(organization_id)
-        begun.append(organization_id)
-
-    async def begun_in_a_pass() -> int:
-        before = len(begun)
-        await asyncio.sleep(0)
-        return len(begun) - before
-
-    asking = [asyncio.create_task(ask("worst")) for _ in range(2 * _MANY)]
-    passes = [await begun_in_a_pass() for _ in range(6)]
-    assert max(passes) == 4
-    asking.append(asyncio.create_task(ask("calm")))
-    while "calm" not in begun:
-        assert await begun_in_a_pass() <= 5
-    assert 1 in [await begun_in_a_pass() for _ in range(3)], "where there were two"
-    await asyncio.gather(*asking)
-
-
 async def test_who_left_takes_no_turn() -> None:
     turns = Turns()
     waiting = [asyncio.create_task(turns.take("worst")) for _ in range(4)]

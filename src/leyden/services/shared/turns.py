@@ -1,9 +1,7 @@
-"""Turns of organizations on the event loop: a request of each in a pass of the loop.
+"""Turns of organizations on the event loop: one request of each in a pass of the loop.
 
 Most requests are answered without waiting. If all fifty connections of an organization
-were answered in a row, another's request would wait for fifty answers. A pass costs as
-much as a short request, so an organization that was alone in a pass begins several in
-the next.
+were answered in a row, another's request would wait for fifty answers.
 """
 
 import asyncio
@@ -12,8 +10,6 @@ from typing import Final
 from weakref import WeakKeyDictionary
 
 from leyden.storage.owners import OWNER
-
-_ALONE: Final = 4  # requests of an organization in a pass if nobody else is there
 
 
 class Turns:
@@ -38,17 +34,15 @@ class Turns:
         self._begun.add(organization_id)
 
     def _next_pass(self) -> None:
-        is_alone = len(self._begun) == 1 and self._waiting.keys() <= self._begun
-        most = _ALONE if is_alone else 1
         self._begun.clear()
         for organization_id in list(self._waiting):
-            queue, begun = self._waiting[organization_id], 0
-            while queue and begun < most:
+            queue = self._waiting[organization_id]
+            while queue:
                 turn = queue.popleft()
                 if not turn.done():  # its caller is still there
                     self._begin(organization_id)
                     turn.set_result(None)
-                    begun += 1
+                    break
             if not queue:
                 del self._waiting[organization_id]
 
