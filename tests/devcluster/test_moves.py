@@ -154,7 +154,7 @@ async def test_a_node_keeps_its_name_wallet_and_macaroon_there_and_back_again(
             assert left == ([node] if to is LOCAL else [])
             claims = shore.cluster.get("pvc", "--namespace", namespace)["items"]
             assert len(claims) == (to is KUBERNETES)
-        with pytest.raises(NotAllowed, match="is in local already"):
+        with pytest.raises(NotAllowed, match="is already in local"):
             await moved(platform, node, LOCAL)
         await customer.call("DELETE", f"/{node}")
         await until(lambda: not list(root.iterdir()))
