@@ -254,15 +254,7 @@ def test_a_second_one_on_the_same_home_is_refused(
 def test_what_is_up_need_not_be_started_again(
     up: Path, environment: dict[str, str]
 ) -> None:
-    again = subprocess.run(
-        ["./leyden", "up", "--detach"],
-        cwd=up,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert "already up" in again.stdout
+    assert "already up" in typed(["./leyden up --detach"], up, environment).stdout
 
 
 def test_status_says_what_runs(up: Path, environment: dict[str, str]) -> None:
