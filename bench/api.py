@@ -73,7 +73,7 @@ def main() -> int:
             _fresh(report, "PostgreSQL", targets, customer, given.rounds)
             with _commits(psycopg.connect(url, autocommit=True)):
                 what = f"PostgreSQL beside {_COMMITS_PER_S} commits/s"
-                _fresh(report, what, targets, customer, given.rounds, of_raw=0)
+                _fresh(report, what, targets, customer, given.rounds, of_raw=None)
     return report.end()
 
 
@@ -105,11 +105,11 @@ def _fresh(
     customer: Customer,
     rounds: int,
     *,
-    of_raw: float = _FRESH,
+    of_raw: float | None = _FRESH,
 ) -> None:
-    """Measure with the goals of reads without answers; by processor time.
+    """Measure by processor time, of which commits in other processes take none.
 
-    Commits do not take any of it.
+    The goals are those of reads without cached responses; None: no goal, only a note.
     """
     speed, work = _measured(targets, customer, rounds)
     _note(report, where, speed, work)
@@ -122,7 +122,10 @@ def _fresh(
         ("get", "peer get", _OF_PEER),
     ):
         ratio = work.ratio(name, base, what=f"{what}: {name} / {base}")
-        report.at_least(goal, ratio)
+        if goal is None:
+            report.note(str(ratio))
+        else:
+            report.at_least(goal, ratio)
 
 
 def _measured(
