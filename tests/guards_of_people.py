@@ -71,7 +71,7 @@ GUARDS = (
     Guard(
         "requests of a browser are counted",
         "web/site.py",
-        "            self._count(visit)\n",
+        "        self._count(visit)\n",
         "",
         _PROTECTION,
         "TestLimits",

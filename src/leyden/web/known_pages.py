@@ -1,4 +1,4 @@
-"""The pages that are kept for who looks again, and by what each is known."""
+"""The cache of pages, by request and visitor."""
 
 from collections.abc import Hashable
 from datetime import datetime
@@ -23,7 +23,7 @@ class KnownPage(Struct, frozen=True):
 
 
 class KnownPages:
-    """Pages of the present edition."""
+    """Pages as shown to each visitor, for as long as nothing is committed."""
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
@@ -42,7 +42,7 @@ class KnownPages:
         return edition, known if goes_on else None
 
     def keep(self, scope: Any, known: KnownPage, *, edition: Hashable) -> None:
-        """Show it like this from now on."""
+        """Cache a page."""
         if asked := self._asked(scope):
             self._answers.keep(asked, known, size=len(known.body), edition=edition)
 

@@ -11,6 +11,7 @@ import logging
 import secrets
 import time
 from collections.abc import Hashable, Iterable, MutableMapping
+from datetime import datetime
 from typing import Any, cast
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -103,18 +104,12 @@ class Site:
     async def answer(self, page: Page, scope: Scope, receive: Any, send: Any) -> None:
         """Serve this page, or show why not."""
         edition: Hashable = None
+        cached: Response | None = None
         visit = self._visit(scope)
         try:
             if page.cacheable:
-                edition, known = await self._known.find(scope, now=visit.now)
-                if known is not None and self._takes(known.somebody.person.id):
-                    await HTMLResponse(known.body)(scope, receive, send)
-                    return
-            await recognise(visit)
-            self._count(visit)
-            if visit.place is not None:
-                await turns.begin(visit.place.organization.id)
-            response = await self._response(page, visit, scope, receive)
+                edition, cached = await self._cached(scope, now=visit.now)
+            response = cached or await self._made(page, visit, scope, receive)
         except ClientLeft:
             return
         except LeydenError as error:
@@ -122,7 +117,7 @@ class Site:
         except Exception:
             log.exception("a page failed", extra={"path": scope["path"]})
             response = self._refusal(visit, LeydenError())
-        if visit.somebody is None and not visit.cookies.guest:
+        if cached is None and visit.somebody is None and not visit.cookies.guest:
             visit.cookies.set_guest(response, visit.guest)
         if page.cacheable and response.status_code == _FINE and visit.somebody:
             known = KnownPage(visit.somebody, bytes(response.body))
@@ -159,13 +154,29 @@ class Site:
             place=None,
         )
 
-    def _takes(self, person_id: str) -> bool:
-        """Count a person's request; return whether it is within the limits."""
+    async def _cached(
+        self, scope: Scope, *, now: datetime
+    ) -> tuple[Hashable, Response | None]:
+        """Return the database's edition, and the page if it is cached; count that."""
+        edition, known = await self._known.find(scope, now=now)
+        if known is None:
+            return edition, None
+        person_id = known.somebody.person.id
         try:
             self._requests.take(person_id, person_id, at_s=time.monotonic())
         except TooMany:
-            return False  # the page that says so is made the long way
-        return True
+            return edition, None  # the page that says so is not cached
+        return edition, HTMLResponse(known.body)
+
+    async def _made(
+        self, page: Page, visit: Visit, scope: Scope, receive: Any
+    ) -> Response:
+        """Identify the visitor, and make the page in its organization's turn."""
+        await recognise(visit)
+        self._count(visit)
+        if visit.place is not None:
+            await turns.begin(visit.place.organization.id)
+        return await self._response(page, visit, scope, receive)
 
     def _count(self, visit: Visit) -> None:
         """Count a request: by person if signed in, else by address.

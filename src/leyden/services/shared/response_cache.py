@@ -44,7 +44,7 @@ class ResponseCache:
     def keep(
         self, asked: Hashable, answer: object, *, size: int, edition: Hashable
     ) -> None:
-        """Keep an answer whose making began in this edition, unless that has passed."""
+        """Cache a response begun in this edition, unless there is a newer one."""
         if edition != self._edition or size > LONGEST:
             return
         self._bytes += size + _BESIDE
