@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from leyden.domain.nodes import Node
 from leyden.domain.starts import Start, next_number
-from leyden.errors import ClusterAway
+from leyden.errors import ClusterAway, SetupError
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.copies import Content
 from leyden.runtimes.fake import FakeRuntime
@@ -43,18 +43,26 @@ class FakeSide:
         copy: str,
         archive: AsyncIterator[bytes],
     ) -> Content:
-        """Store a copy."""
+        """Store a copy; delete those of earlier attempts."""
         if self.fails:
             raise ClusterAway(self.fails)
         async for _ in archive:
             pass
+        for each in self._copies(node):
+            del self.copies[each]
         self.copies[node.id, copy] = launch_spec
         return _content(node, damaged=self.damages)
 
     async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
         """Move a copy to where it can be started."""
         if (node.id, copy) in self.copies:
+            if node.id in self.runtime.homes:
+                raise SetupError(
+                    f"node {node.id}: its home is not the copy that arrived"
+                )
             self.runtime.homes[node.id] = self.copies.pop((node.id, copy))
+        elif node.id not in self.runtime.homes:
+            raise SetupError(f"node {node.id}: the copy that arrived is not there")
         return Start(number=next_number(last_start, last_start), copy="")
 
     async def unseal(self, node: Node) -> None:
@@ -68,15 +76,19 @@ class FakeSide:
     ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
         """Find the sealed home, and copies."""
         sealed = self.sealed.get(node.id)
-        copies = [each for each in self.copies if each[0] == node.id]
+        copies = {each: self.copies[each] for each in self._copies(node)}
 
         async def delete() -> None:
-            if self.sealed.get(node.id) is sealed:
-                self.sealed.pop(node.id, None)
-            for each in copies:
-                self.copies.pop(each, None)
+            if sealed is not None and self.sealed.get(node.id) is sealed:
+                del self.sealed[node.id]
+            for each, found in copies.items():
+                if self.copies.get(each) is found:
+                    del self.copies[each]
 
         yield delete
+
+    def _copies(self, node: Node) -> list[tuple[str, str]]:
+        return [each for each in self.copies if each[0] == node.id]
 
 
 def _content(node: Node, *, damaged: bool) -> Content:

@@ -1,0 +1,182 @@
+"""What each side of a move guarantees: the node's data is startable in one place."""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from leyden.domain.nodes import Node
+from leyden.domain.starts import NEVER, Start
+from leyden.errors import CannotStart, SetupError
+from leyden.runtimes.fake import FakeRuntime
+from leyden.runtimes.fake_side import FakeSide
+from leyden.runtimes.local_side import LocalSide
+from leyden.runtimes.sides import Side
+from leyden.values import replace
+from tests.contracts.runtimes import (
+    FakeHands,
+    Hands,
+    LocalHands,
+    install_stand_in,
+    start,
+    until,
+)
+from tests.domain.nodes import a_node
+
+_KNOWN = Start(number=1, copy="")
+
+
+@dataclass
+class Shore:
+    """A side, and the runtime that starts the nodes there."""
+
+    hands: Hands
+    side: Side
+
+    async def started(self, node: Node, last: Start) -> Node:
+        """Start the node where it was started `last`."""
+        spec = replace(self.hands.launch_spec(node), last_start=last)
+        node = replace(node, process="", launched_revision=0)
+        async for step in self.hands.runtime.start(node, spec):
+            node = replace(node, process=step.process)
+        return node
+
+    async def seal(self, node: Node) -> None:
+        await self.side.seal(node, self.hands.launch_spec(node))
+
+    async def receive(self, node: Node, copy: str, origin: "Shore") -> bool:
+        """Store a copy; return whether it equals its origin."""
+        archive = origin.side.read(node)
+        spec = self.hands.launch_spec(node)
+        arrived = await self.side.write(node, spec, copy, archive)
+        return arrived == await origin.side.content(node)
+
+    async def clean(self, node: Node) -> None:
+        async with self.side.leftovers(node) as delete:
+            await delete()
+
+
+def _fake() -> Shore:
+    hands = FakeHands()
+    assert isinstance(hands.runtime, FakeRuntime)
+    return Shore(hands, FakeSide(hands.runtime))
+
+
+def _local(root: Path, lnd: Path) -> Shore:
+    root.mkdir()
+    hands = LocalHands(root, lnd)
+    return Shore(hands, LocalSide(hands.layout, grace_s=10))
+
+
+@pytest.fixture(params=["fake", "stand-in"])
+async def shores(
+    request: pytest.FixtureRequest, memory_path: Path
+) -> AsyncIterator[tuple[Shore, Shore]]:
+    if request.param == "fake":
+        yield _fake(), _fake()
+        return
+    lnd = install_stand_in(memory_path)
+    both = _local(memory_path / "here", lnd), _local(memory_path / "there", lnd)
+    yield both
+    for each in both:
+        assert isinstance(each.hands, LocalHands)
+        await each.hands.close()
+
+
+@pytest.fixture
+async def node(shores: tuple[Shore, Shore]) -> Node:
+    """Return a node that runs here, with a wallet."""
+    hands = shores[0].hands
+    node = await start(hands, a_node())
+    if isinstance(hands, LocalHands):
+        folder = hands.layout.home(node) / "data/chain/bitcoin/simnet"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "wallet.db").write_text("money")
+    return replace(node, has_wallet=True)
+
+
+def never_started(node: Node) -> Node:
+    return replace(node, process="", launched_revision=0, has_wallet=False)
+
+
+async def test_sealed_data_has_no_lnd_and_cannot_be_started(
+    shores: tuple[Shore, Shore], node: Node
+) -> None:
+    here, _ = shores
+    for _ in range(2):
+        await here.seal(node)
+    await until(lambda: [each.alive for each in here.hands.told][-1:] == [False])
+    with pytest.raises(CannotStart):
+        await here.started(node, _KNOWN)
+    for _ in range(2):
+        await here.side.unseal(node)
+    assert (await here.started(node, _KNOWN)).process
+
+
+async def test_a_copy_is_equal_and_is_started_once_it_is_settled(
+    shores: tuple[Shore, Shore], node: Node
+) -> None:
+    here, there = shores
+    await here.seal(node)
+    assert await there.receive(node, "first", here)
+    assert await there.receive(node, "second", here)
+    with pytest.raises(CannotStart):
+        await there.started(node, _KNOWN)
+    for _ in range(2):
+        settled = await there.side.settle(node, "second", _KNOWN)
+        assert settled.number > _KNOWN.number
+    assert (await there.started(node, settled)).process
+    await here.clean(node)
+    await here.side.unseal(node)
+    with pytest.raises(CannotStart):
+        await here.started(node, _KNOWN)
+
+
+async def test_a_later_copy_replaces_an_earlier_one(
+    shores: tuple[Shore, Shore], node: Node
+) -> None:
+    here, there = shores
+    await here.seal(node)
+    await there.receive(node, "first", here)
+    await there.receive(node, "second", here)
+    with pytest.raises(SetupError, match="the copy that arrived is not there"):
+        await there.side.settle(node, "first", _KNOWN)
+
+
+async def test_a_node_that_is_there_is_not_overwritten(
+    shores: tuple[Shore, Shore], node: Node
+) -> None:
+    here, there = shores
+    await there.hands.runtime.stop(await start(there.hands, never_started(node)))
+    await here.seal(node)
+    await there.receive(node, "one", here)
+    with pytest.raises(SetupError, match="is not the copy that arrived"):
+        await there.side.settle(node, "one", NEVER)
+
+
+async def test_only_leftovers_that_were_found_are_deleted(
+    shores: tuple[Shore, Shore], node: Node
+) -> None:
+    here, there = shores
+    await here.seal(node)
+    await there.receive(node, "one", here)
+    async with here.side.leftovers(node) as delete, there.side.leftovers(node) as too:
+        await here.clean(node)  # another worker, meanwhile
+        await there.clean(node)
+        await here.seal(await start(here.hands, never_started(node)))
+        await there.receive(node, "one", here)
+        await delete()
+        await too()
+    assert (await there.side.settle(node, "one", _KNOWN)).number > _KNOWN.number
+    await here.side.unseal(node)
+    assert (await here.started(never_started(node), _KNOWN)).process
+
+
+async def test_leftovers_are_not_the_data_that_lnd_is_started_with(
+    shores: tuple[Shore, Shore], node: Node
+) -> None:
+    here, _ = shores
+    await here.hands.runtime.stop(node)
+    await here.clean(node)
+    assert (await here.started(node, _KNOWN)).process
