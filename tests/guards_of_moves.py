@@ -75,10 +75,18 @@ GUARDS = (
     Guard(
         "who slept deletes the claim it found, and no later one",
         "runtimes/kubernetes/objects.py",
-        "if claim_uid not in {None, found_uid}:",
+        "if only is not None and only.claim != claim_uid:",
         "if False:",
         "tests/runtimes/test_kubernetes.py",
         "who_slept",
+    ),
+    Guard(
+        "who slept deletes the service it found, and no later one",
+        "runtimes/kubernetes/objects.py",
+        'uid = "" if only is None else only.service',
+        'uid = ""',
+        "tests/runtimes/test_kubernetes.py",
+        "worker_that_slept",
     ),
     Guard(
         "what is left over is found before the move is asked whose it is",

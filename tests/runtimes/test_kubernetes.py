@@ -21,7 +21,7 @@ from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.kubernetes.informer import Informer
 from leyden.runtimes.kubernetes.kinds import Machine, Pod
 from leyden.runtimes.kubernetes.launches import Launches
-from leyden.runtimes.kubernetes.objects import Objects
+from leyden.runtimes.kubernetes.objects import Objects, Uids
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.runtimes.kubernetes.side import KubernetesSide
 from leyden.runtimes.kubernetes.template import Template
@@ -410,18 +410,43 @@ async def test_who_slept_deletes_the_volume_it_had_found_and_no_later_one(
     async def arrived() -> str:
         await objects.service(node)
         await objects.prepare(node, spec(node))
-        return await objects.claim_uid(node)
+        return (await objects.uids(node)).claim
 
     first = await arrived()
     async with side.leftovers(node) as delete:
         async with side.leftovers(node) as meanwhile:
             await meanwhile()  # by another worker
-        assert await objects.claim_uid(node) == ""
+        assert await objects.uids(node) == Uids(claim="", service="")
         later = await arrived()  # by another move
         await delete()
-    assert await objects.claim_uid(node) == later != first
+    assert (await objects.uids(node)).claim == later != first
     kinds = {"persistentvolumeclaims", "secrets", "services"}
     assert kinds <= {kind for kind, _ in hands.cluster.objects}
     async with side.leftovers(node) as delete:
         await delete()
     assert not kinds & {kind for kind, _ in hands.cluster.objects}
+
+
+async def test_a_worker_that_slept_between_claim_and_service_deletes_no_later_service(
+    hands: Hands,
+) -> None:
+    node, objects = a_node(), Objects(hands.api, TEMPLATE)
+    await objects.service(node)
+    await objects.prepare(node, spec(node))
+    found = await objects.uids(node)
+
+    class Sleeper(Api):
+        """A worker that sleeps before it deletes the service."""
+
+        async def delete(
+            self, path: str, *, uid: str = "", grace_s: int | None = None
+        ) -> bool:
+            if "/services/" in path:
+                await objects.remove(node)  # by another worker
+                await objects.service(node)  # by another move
+            return await hands.api.delete(path, uid=uid, grace_s=grace_s)
+
+    sleeper = object.__new__(Sleeper)
+    vars(sleeper).update(vars(hands.api))
+    await Objects(sleeper, TEMPLATE).remove(node, only=found)
+    assert (await objects.uids(node)).service not in {"", found.service}

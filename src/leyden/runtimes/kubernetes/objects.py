@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Final
+from typing import Final, NamedTuple
 
 from leyden.domain.nodes import Node
 from leyden.domain.starts import Start
@@ -32,6 +32,13 @@ from leyden.runtimes.kubernetes.template import Template
 _LAST_LINES: Final = 300
 _QUOTA: Final = "exceeded quota"
 _VOLUMES: Final = "/api/v1/persistentvolumes"
+
+
+class Uids(NamedTuple):
+    """The uids of a node's objects; "" for those that it does not have."""
+
+    claim: str
+    service: str
 
 
 class Objects:
@@ -172,22 +179,27 @@ class Objects:
             return False
         return endings.stopped_by_owner(words or b"", 0)
 
-    async def claim_uid(self, node: Node) -> str:
-        """Return the uid of the node's volume claim; "" if it has none."""
+    async def uids(self, node: Node) -> Uids:
+        """Return the uids of the node's volume claim and service."""
         claim = await self._claim(node)
-        return "" if claim is None else claim.metadata.uid
+        path = self._api.path("services", manifests.name(node))
+        service = await self._api.find(path, Service)
+        return Uids(
+            claim="" if claim is None else claim.metadata.uid,
+            service="" if service is None else service.metadata.uid,
+        )
 
-    async def remove(self, node: Node, *, claim_uid: str | None = None) -> None:
+    async def remove(self, node: Node, *, only: Uids | None = None) -> None:
         """Delete all objects of a node whose lnd has ended, and its volume.
 
         The volume's reclaim policy changes from Retain to Delete first, so that the
-        cluster deletes it with its claim. With a `claim_uid`, delete nothing if the
-        node has another claim by now.
+        cluster deletes it with its claim. With `only`, delete nothing if the node has
+        another claim by now, and no other service.
         """
         name = manifests.name(node)
         claim = await self._claim(node)
-        found_uid = "" if claim is None else claim.metadata.uid
-        if claim_uid not in {None, found_uid}:
+        claim_uid = "" if claim is None else claim.metadata.uid
+        if only is not None and only.claim != claim_uid:
             return
         if claim is not None:
             if volume := claim.spec.volume_name:
@@ -195,8 +207,11 @@ class Objects:
                 await self._api.patch(f"{_VOLUMES}/{volume}", policy)
             path = self._api.path("persistentvolumeclaims", name)
             await self._api.delete(path, uid=claim.metadata.uid)
-        for plural in ("secrets", "services"):
-            await self._api.delete(self._api.path(plural, name))
+        # The secret is deleted by its name: we may not read secrets, nor their uids.
+        await self._api.delete(self._api.path("secrets", name))
+        if only is None or only.service:
+            uid = "" if only is None else only.service
+            await self._api.delete(self._api.path("services", name), uid=uid)
 
     async def _claim(self, node: Node) -> Claim | None:
         path = self._api.path("persistentvolumeclaims", manifests.name(node))

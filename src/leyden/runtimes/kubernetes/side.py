@@ -114,13 +114,13 @@ class KubernetesSide:
 
         A later move has another volume claim.
         """
-        claim_uid = await self._objects.claim_uid(node)
+        found = await self._objects.uids(node)
         copier = await self._objects.copier(node)
 
         async def delete() -> None:
             if await self._has_lnd(node):
                 raise Conflict(f"node {node.id}: its lnd runs")
-            await self._objects.remove(node, claim_uid=claim_uid)
+            await self._objects.remove(node, only=found)
             if copier is not None:
                 await self._end_copier(node, uid=copier.uid)
 
