@@ -48,7 +48,7 @@ ANOTHER = "9d1f5c80-7a44-4c39-9a0e-0c1f2b7d9e55"
 FORMS: Mapping[str, Mapping[str, str]] = {
     f"{HERE}/channels/new": {**WISH, "once": ANOTHER},
     f"{ORDER}/cancel": {},
-    f"{HERE}/credit": {"coupon": "{coupon}"},
+    f"{HERE}/credit": {"coupon": "{coupon}", "once": ANOTHER},
     f"{HERE}/keys": {"name": "backend", "scope": "node", "once": ANOTHER},
     f"{HERE}/keys/revoke": {"key": "{key}"},
     f"{HERE}/team/invite": {"email": "x@example.org", "role": "viewer"},

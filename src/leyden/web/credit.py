@@ -2,6 +2,7 @@
 
 import csv
 import io
+import uuid
 
 from starlette.responses import Response
 
@@ -27,7 +28,7 @@ async def show(visit: Visit) -> Response:
 
 
 async def redeem(visit: Visit) -> Response:
-    """Redeem a coupon for credit."""
+    """Redeem a coupon for credit; a form that is sent twice succeeds twice."""
     try:
         await credit.redeem(
             visit.platform.database,
@@ -35,6 +36,7 @@ async def redeem(visit: Visit) -> Response:
             visit.form.text("coupon"),
             actor=visit.who.actor,
             now=visit.now,
+            request_id=str(visit.form.key("once")),
         )
     except NotFound:
         return await _shown(visit, wrong=NotFound(_NO_COUPON))
@@ -81,6 +83,7 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         kinds=KINDS,
         places=PLACES,
         older=entries[-1].number if len(found) > _AT_A_TIME else 0,
+        once=str(uuid.uuid4()),
         done=_DONE if visit.query.text("done") else "",
         refused=wrong,
     )
