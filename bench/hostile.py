@@ -13,7 +13,8 @@ priority takes the same share of a processor as the attacker did, in pieces as s
 and touches nothing of the platform. Each goal is held against that, and the ratio to a
 quiet turn is printed beside it; the null is quiet against quiet. What is used meanwhile
 is told by program: the attacker's lnds, Envoy and the platform are in the ratio.
-Connections are flooded from addresses of their own.
+Connections are flooded from addresses of their own. The victim and the receivers of its
+webhooks stand for machines elsewhere, too: they do not wait for others' time slices.
 
 What is late counts from when it should have begun. A webhook counts from the commit
 that announced it to its receipt.
@@ -235,6 +236,7 @@ async def main(
 ) -> int:
     """Run the chosen attacks; return 1 if one of them misses a goal."""
     logs.configure(form="text", level="error")
+    processes.ask_for_short_slices()  # the victim stands for a machine elsewhere
     missed = 0
     async with standing(nodes) as (victim, customer):
         await victim.live(min(seconds, 5))  # what is used the first time
