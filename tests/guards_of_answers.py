@@ -34,7 +34,7 @@ GUARDS = (
     Guard(
         "an answer is kept until somebody commits",
         "services/shared/response_cache.py",
-        "            self._forget()\n            self._edition = edition",
+        "            self._clear()\n            self._edition = edition",
         "            self._edition = edition",
         f"{_KNOWN} tests/services/test_kept_answers.py",
     ),
@@ -68,9 +68,9 @@ GUARDS = (
     ),
     Guard(
         "a known page ends with its session",
-        "web/known_pages.py",
-        "        return edition, known if goes_on else None",
-        "        return edition, known if goes_on is not None else None",
+        "web/page_cache.py",
+        "        return edition, cached if goes_on else None",
+        "        return edition, cached if goes_on is not None else None",
         "tests/web/test_kept_pages.py",
     ),
     Guard(

@@ -197,7 +197,7 @@ GUARDS = (
     Guard(
         "a root key goes on to open when the sealing keys change",
         "services/operators/key_rotation.py",
-        "write_private(path, sealer.sealed_anew(path.read_bytes()))",
+        "write_private(path, sealer.reseal(path.read_bytes()))",
         "pass",
         _AUTHORITY,
         "vouch_for_this_platform",

@@ -194,12 +194,12 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
         ),
         Queue(kind=ROUTES, run=Routes(fleet).update, concurrency=1, at_home=True),
         Queue(
-            kind=HOUSEKEEPING, run=Housekeeping(fleet).look, concurrency=1, at_home=True
+            kind=HOUSEKEEPING, run=Housekeeping(fleet).run, concurrency=1, at_home=True
         ),
         Queue(kind=samples.RETIRED, run=samples.retire, concurrency=1),
     ]
     if fleet.tor is not None:
-        tell = Onions(fleet, fleet.tor).look
+        tell = Onions(fleet, fleet.tor).run
         found.append(Queue(kind=ONIONS, run=tell, concurrency=1, at_home=True))
     return found
 

@@ -68,7 +68,7 @@ async def test_the_address_stays_whatever_is_restarted(
     host = address.removesuffix(":9735")
 
     async def is_there(host: str) -> bool:
-        return host in (await control.look()).hosts
+        return host in (await control.status()).hosts
 
     await town.until("Tor has it", partial(is_there, host))
     assert f"@{address}" in await town.run("nodes", "connect", "far pier")
@@ -88,7 +88,7 @@ async def test_the_address_stays_whatever_is_restarted(
     await asyncio.gather(*(town.of(each, "DELETE", "") for each in (node, other)))
 
     async def has_none() -> bool:
-        return not (await control.look()).hosts
+        return not (await control.status()).hosts
 
     await town.until("Tor has none of ours", has_none)
     control.close()

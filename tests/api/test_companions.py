@@ -202,9 +202,9 @@ async def test_a_backup_of_channels_is_missed_only_where_none_was_reported(
     async with port.cluster.api() as api:
         homes = KubernetesHomes(api, home_reports.Reported(port.reader))
         watch = BackupWatch(replace(fleet_harness.fleet, homes=homes))
-        await watch.look(node)
+        await watch.check(node)
         fleet_harness.now += timedelta(hours=1)
-        await watch.look(node)
+        await watch.check(node)
     told = await types_told(fleet_harness.fleet.database, HARBOUR)
     missed = [kind for kind in told if kind.startswith("backup.")]
     assert missed == ([] if reported else ["backup.missing"])

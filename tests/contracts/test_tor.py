@@ -62,37 +62,37 @@ async def world(request: pytest.FixtureRequest, tmp_path: Path) -> AsyncIterator
 
 
 async def test_services_are_there_until_they_are_removed(world: World) -> None:
-    assert (await world.tor.look()).hosts == set()
+    assert (await world.tor.status()).hosts == set()
     await world.tor.add(ONE)
-    assert (await world.tor.look()).hosts == {ONE.host}
+    assert (await world.tor.status()).hosts == {ONE.host}
     await world.tor.add(OTHER)
-    assert (await world.tor.look()).hosts == {ONE.host, OTHER.host}
+    assert (await world.tor.status()).hosts == {ONE.host, OTHER.host}
     await world.tor.remove(ONE.host)
-    assert (await world.tor.look()).hosts == {OTHER.host}
+    assert (await world.tor.status()).hosts == {OTHER.host}
 
 
 async def test_what_is_done_twice_has_been_done_once(world: World) -> None:
     for _ in range(2):
         await world.tor.add(ONE)
-    assert (await world.tor.look()).hosts == {ONE.host}
+    assert (await world.tor.status()).hosts == {ONE.host}
     for _ in range(2):
         await world.tor.remove(ONE.host)
-    assert (await world.tor.look()).hosts == set()
+    assert (await world.tor.status()).hosts == set()
 
 
 async def test_a_tor_that_was_restarted_has_none(world: World) -> None:
     await world.tor.add(ONE)
     await world.dies()
-    for call in (world.tor.look(), world.tor.add(ONE), world.tor.remove(ONE.host)):
+    for call in (world.tor.status(), world.tor.add(ONE), world.tor.remove(ONE.host)):
         with pytest.raises(TorAway, match=r"^tor_control: 127\.0\.0\.1:.*nothing lis"):
             await call
     await world.comes_back()
-    assert (await world.tor.look()).hosts == set()
+    assert (await world.tor.status()).hosts == set()
     await world.tor.add(ONE)
-    assert (await world.tor.look()).hosts == {ONE.host}
+    assert (await world.tor.status()).hosts == {ONE.host}
 
 
 async def test_it_tells_whether_anybody_can_reach_it(world: World) -> None:
-    standing = await world.tor.look()
+    standing = await world.tor.status()
     assert not standing.connected
     assert standing.version.startswith("0.")

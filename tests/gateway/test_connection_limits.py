@@ -72,8 +72,8 @@ def test_a_gateway_that_is_not_started_leaves_nothing(
 
 def test_each_gateway_hashes_with_a_key_of_its_own_that_stays(tmp_path: Path) -> None:
     folders = [tmp_path / "one", tmp_path / "another"]
-    keys = [hash_key.kept(folder) for folder in folders]
-    assert keys == [hash_key.kept(folder) for folder in folders]
+    keys = [hash_key.load_or_create(folder) for folder in folders]
+    assert keys == [hash_key.load_or_create(folder) for folder in folders]
     assert len({hash_key.PLACE, *keys}) == 3
     assert (folders[0] / "limits.key").stat().st_mode & 0o777 == 0o600
     assert [each.name for each in folders[0].iterdir()] == ["limits.key"]
@@ -82,7 +82,7 @@ def test_each_gateway_hashes_with_a_key_of_its_own_that_stays(tmp_path: Path) ->
         assert (key in made, hash_key.PLACE in made) == (True, False)
     (folders[0] / "limits.key").write_bytes(b"")
     with pytest.raises(SetupError, match=r"limits\.key: must have 16 bytes"):
-        hash_key.with_key(hash_key.kept(folders[0]))
+        hash_key.with_key(hash_key.load_or_create(folders[0]))
 
 
 @pytest.mark.real

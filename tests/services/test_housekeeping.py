@@ -65,7 +65,7 @@ async def look(fleet_harness: FleetHarness, house: Housekeeping) -> None:
             most=1,
         )
     work = Work(fleet_harness.fleet.database, claims[0])
-    await house.look(work)
+    await house.run(work)
     assert work.settled
     due = await fleet_harness.fleet.database.reader.tasks.next_due(
         HOUSEKEEPING, now=fleet_harness.now + timedelta(hours=1)

@@ -81,7 +81,7 @@ class House:
                 until=self._harness.now + CLAIM_FOR,
                 most=1,
             )
-        await self._keeping.look(Work(database, claim))
+        await self._keeping.run(Work(database, claim))
         self._harness.now += timedelta(seconds=10)
 
 

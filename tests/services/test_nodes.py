@@ -465,8 +465,8 @@ async def test_a_certificate_that_ends_raises_an_alarm_in_time(
     fleet_harness.now += timedelta(days=340)
     (alarm,) = await certificate_expiry.ending(fleet_harness.fleet)
     assert (alarm.what, alarm.standing) == (f"node {node.id}", "expiring")
-    said = await certificate_expiry.look(fleet_harness.fleet)
-    assert await certificate_expiry.look(fleet_harness.fleet, said) == said
+    said = await certificate_expiry.check(fleet_harness.fleet)
+    assert await certificate_expiry.check(fleet_harness.fleet, said) == said
     (line,) = [each for each in logged.records if each.levelname == "WARNING"]
     assert vars(line)["of"] == f"node {node.id}", "and it is said once"
     assert certificates_ending("expiring") == 1
@@ -476,7 +476,7 @@ async def test_a_certificate_that_ends_raises_an_alarm_in_time(
     assert alarm.standing == "expired"
     await fleet_harness.ask(node, Action.RESTART)
     await fleet_harness.work()
-    await certificate_expiry.look(fleet_harness.fleet)
+    await certificate_expiry.check(fleet_harness.fleet)
     assert certificates_ending("expiring") == 0
 
 

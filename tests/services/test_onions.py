@@ -63,7 +63,7 @@ async def look(fleet_harness: FleetHarness, onions: Onions | None = None) -> Non
     """Look once, as the queue does; it comes back ten seconds later."""
     assert fleet_harness.fleet.tor is not None
     work = await claimed(fleet_harness)
-    await (onions or Onions(fleet_harness.fleet, fleet_harness.fleet.tor)).look(work)
+    await (onions or Onions(fleet_harness.fleet, fleet_harness.fleet.tor)).run(work)
     assert work.settled
     due = await fleet_harness.fleet.database.reader.tasks.next_due(
         ONIONS, now=fleet_harness.now + timedelta(hours=1)
@@ -304,5 +304,5 @@ async def test_who_has_lost_the_task_stores_nothing(
     told = await fleet_harness.fleet.database.reader.node_onions.targets()
     tor.restart()
     with pytest.raises(Lost):
-        await Onions(fleet_harness.fleet, tor).look(late)
+        await Onions(fleet_harness.fleet, tor).run(late)
     assert await fleet_harness.fleet.database.reader.node_onions.targets() == told

@@ -95,7 +95,7 @@ async def test_a_node_that_cannot_be_looked_at_keeps_no_other_from_being_heard(
     good = await fleet_harness.running(name="storm lantern")
     fleet_harness.runtime.unreadable.add(bad.id)
     assert await fleet_harness.restart() == 1
-    await fleet_harness.watching.look()
+    await fleet_harness.watching.check()
     for each in (bad, good):
         fleet_harness.runtime.say(each.id, State.LOCKED)
     await fleet_harness.settled()
@@ -115,11 +115,11 @@ async def test_a_node_of_which_nothing_was_there_is_looked_for_again(
     home = fleet_harness.runtime.homes[node.id]
     fleet_harness.runtime.lose(node.id)
     await fleet_harness.restart()
-    await fleet_harness.watching.look()
+    await fleet_harness.watching.check()
     await fleet_harness.settled()
     assert await fleet_harness.node(node.id) == node
     fleet_harness.runtime.homes[node.id] = home
-    await fleet_harness.watching.look()
+    await fleet_harness.watching.check()
     await fleet_harness.settled()
     await fleet_harness.later(seconds=2)
     assert len(fleet_harness.runtime.starts) == 2
@@ -319,7 +319,7 @@ class TestShards:
         for each in heir.watching._held.values():
             each.nodes.clear()  # it was started after they were found
         fleet_harness.runtime.watch(heir.watching.enqueue)
-        await heir.watching.look()
+        await heir.watching.check()
         await heir.settled()
         listened = {
             key: process

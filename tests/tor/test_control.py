@@ -95,7 +95,7 @@ async def refusal(answer: Answering, **given: object) -> str:
     async with listening(answer) as place:
         given = {"password": "low tide", **given}
         with pytest.raises(TorAway) as refused:
-            await tor_at(place, **given).look()
+            await tor_at(place, **given).status()
     assert "low tide" not in refused.value.message
     assert len(refused.value.message) < 300
     return refused.value.message
@@ -138,7 +138,7 @@ async def test_who_says_nothing_is_not_waited_for() -> None:
 
     async with serving(serve) as place:
         with pytest.raises(TorAway, match="does not respond in time"):
-            await tor_at(place=place, deadline_s=0.05).look()
+            await tor_at(place=place, deadline_s=0.05).status()
 
 
 async def test_an_answer_that_drips_without_end_ends_at_the_deadline() -> None:
@@ -150,7 +150,7 @@ async def test_an_answer_that_drips_without_end_ends_at_the_deadline() -> None:
 
     async with serving(serve) as place:
         with pytest.raises(TorAway, match="does not respond in time"):
-            await tor_at(place=place, deadline_s=0.1).look()
+            await tor_at(place=place, deadline_s=0.1).status()
 
 
 @pytest.mark.parametrize(
@@ -179,7 +179,7 @@ async def test_a_thousand_services_are_read() -> None:
         b"250-status/circuit-established=1\r\n" + OK,
     )
     async with listening(saying(OPEN, OK, *answers)) as place:
-        standing = await tor_at(place=place).look()
+        standing = await tor_at(place=place).status()
     assert standing.hosts == set(hosts)
     assert standing.connected
 
@@ -219,14 +219,14 @@ async def test_a_password_that_is_said_back_is_not_said_on() -> None:
 async def test_whoever_knows_the_password_is_let_in(tmp_path: Path) -> None:
     option = ("HashedControlPassword", tors.hashed(tors.PASSWORD))
     async with tors.running(tmp_path, *option) as real:
-        standing = await tor_at(place=real.place, password=tors.PASSWORD).look()
+        standing = await tor_at(place=real.place, password=tors.PASSWORD).status()
         assert standing.hosts == set()
         with pytest.raises(TorAway, match="tor_password: Tor says that this is not"):
-            await tor_at(place=real.place, password="high tide").look()
+            await tor_at(place=real.place, password="high tide").status()
         with pytest.raises(TorAway, match="tor_password: must be set"):
-            await tor_at(place=real.place).look()
+            await tor_at(place=real.place).status()
         with pytest.raises(TorAway, match="tor_password: must be set"):
-            await tor_at(place=real.place, cookie_file=real.cookie).look()
+            await tor_at(place=real.place, cookie_file=real.cookie).status()
 
 
 async def test_whoever_has_the_cookie_is_let_in(tmp_path: Path) -> None:
@@ -235,7 +235,7 @@ async def test_whoever_has_the_cookie_is_let_in(tmp_path: Path) -> None:
     short.write_bytes(b"x" * 31)
     async with tors.running(tmp_path) as real:
         tor = tor_at(place=real.place, cookie_file=real.cookie)
-        assert (await tor.look()).hosts == set()
+        assert (await tor.status()).hosts == set()
         for file, wrong in (
             (stale, "is not the cookie of this Tor"),
             (short, "has no cookie in it, which is 32 bytes"),
@@ -244,9 +244,9 @@ async def test_whoever_has_the_cookie_is_let_in(tmp_path: Path) -> None:
             (Path("/dev/zero"), "has no cookie in it"),
         ):
             with pytest.raises(TorAway, match=f"tor_cookie_file: {file} {wrong}"):
-                await tor_at(place=real.place, cookie_file=file).look()
+                await tor_at(place=real.place, cookie_file=file).status()
         with pytest.raises(TorAway, match="tor_cookie_file: must be set"):
-            await tor_at(place=real.place).look()
+            await tor_at(place=real.place).status()
 
 
 async def test_a_unix_socket_is_a_place_too(tmp_path: Path) -> None:
@@ -256,9 +256,9 @@ async def test_a_unix_socket_is_a_place_too(tmp_path: Path) -> None:
     async with tors.running(tmp_path, *options) as real:
         tor = tor_at(place=f"unix:{socket}", cookie_file=real.cookie)
         await tor.add(ONION)
-        assert (await tor.look()).hosts == {ONION.host}
+        assert (await tor.status()).hosts == {ONION.host}
     with pytest.raises(TorAway, match=f"tor_control: unix:{socket}: nothing listens"):
-        await tor.look()
+        await tor.status()
 
 
 async def test_an_impostor_without_the_cookie_gets_nothing(tmp_path: Path) -> None:
@@ -292,13 +292,13 @@ async def test_a_connection_is_kept_until_something_goes_wrong(tmp_path: Path) -
     async with tors.running(tmp_path, *options) as real:
         tor = tor_at(real.place, cookie_file=real.cookie)
         for _ in range(3):
-            await tor.look()
+            await tor.status()
         await tor.add(ONION)
         opened = log.read_text().count("New control connection opened")
         assert opened == 2  # one of them ours
         await real.kill()
         await real.start()
-        assert (await tor.look()).hosts == set(), "the old one is not used again"
+        assert (await tor.status()).hosts == set(), "the old one is not used again"
 
 
 async def test_what_was_interrupted_leaves_no_answer_for_the_next(
@@ -306,14 +306,14 @@ async def test_what_was_interrupted_leaves_no_answer_for_the_next(
 ) -> None:
     async with tors.running(tmp_path) as real:
         tor = tor_at(real.place, cookie_file=real.cookie)
-        await tor.look()
+        await tor.status()
         for _ in range(5):
-            looking = asyncio.create_task(tor.look())
+            looking = asyncio.create_task(tor.status())
             await asyncio.sleep(0)
             looking.cancel()
             await asyncio.gather(looking, return_exceptions=True)
             await tor.add(ONION)
-            assert (await tor.look()).hosts == {ONION.host}
+            assert (await tor.status()).hosts == {ONION.host}
             await tor.remove(ONION.host)
 
 

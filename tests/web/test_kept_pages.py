@@ -14,7 +14,7 @@ from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.web.site import Site
 from leyden.web.table import PAGES
-from leyden.web.visits import Look
+from leyden.web.visits import ReadVisit
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import SESSION, person
 from tests.web.visitor import Visitor
@@ -112,7 +112,7 @@ def test_a_page_that_is_kept_is_given_rows_and_who_looks_alone() -> None:
     assert [each.path for each in PAGES if each.cacheable] == [
         "/app/{organization_id}/nodes"
     ]
-    assert set(Look.__struct_fields__) == {
+    assert set(ReadVisit.__struct_fields__) == {
         *("records", "templates", "path", "url", "query"),
         *("token", "somebody", "place"),
     }

@@ -385,7 +385,7 @@ async def test_an_owner_is_told_of_macaroons_that_lay_in_clear(
             until=fleet_harness.now + CLAIM_FOR,
             most=1,
         )
-    await Housekeeping(fleet_harness.fleet).look(
+    await Housekeeping(fleet_harness.fleet).run(
         Work(fleet_harness.fleet.database, claim)
     )
     assert not fleet_harness.homes.macaroons

@@ -14,10 +14,10 @@ from leyden.api.cache import ApiCache, CachedResponse
 from leyden.api.callers import Callers
 from leyden.api.operations import (
     INTERNAL,
-    Look,
     Methods,
     Operation,
     Problem,
+    ReadRequest,
     Request,
     Table,
 )
@@ -122,8 +122,8 @@ class Api:
             call = _Call(principal, operation, parameters, wants, now)
             return await self._execute(call, scope, receive)
         records = self._platform.records
-        look = Look(principal=principal, path=parameters, records=records)
-        body = self._encode(await operation.run(look))
+        request = ReadRequest(principal=principal, path=parameters, records=records)
+        body = self._encode(await operation.run(request))
         self._cache.keep(cache_key, CachedResponse(principal, body), edition=edition)
         return 200, body, _JSON
 

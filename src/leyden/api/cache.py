@@ -23,17 +23,17 @@ class ApiCache:
     """Responses to authenticated requests, for as long as nothing is committed."""
 
     def __init__(self, database: Database) -> None:
-        self._answers = ResponseCache(database)
+        self._responses = ResponseCache(database)
 
     def key_of(self, scope: Any, key: str) -> CacheKey:
         """Return the cache key of a request."""
-        return scope["method"], scope["raw_path"], self._answers.digest(key)
+        return scope["method"], scope["raw_path"], self._responses.digest(key)
 
     async def find(
         self, request: CacheKey, *, now: datetime
     ) -> tuple[Hashable, CachedResponse | None]:
         """Return the database's edition, and what is cached unless the key ended."""
-        edition, cached = await self._answers.find(request)
+        edition, cached = await self._responses.find(request)
         if cached is not None and cached.principal.has_ended(now):
             return edition, None
         return edition, cached
@@ -42,4 +42,5 @@ class ApiCache:
         self, request: CacheKey, response: CachedResponse, *, edition: Hashable
     ) -> None:
         """Cache a response."""
-        self._answers.keep(request, response, size=len(response.body), edition=edition)
+        size = len(response.body)
+        self._responses.keep(request, response, size=size, edition=edition)

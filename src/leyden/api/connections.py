@@ -106,7 +106,7 @@ class Connections:
         self._by_address.setdefault(newcomer.address, {})[newcomer] = None
         self._emptied.clear()
         if not self._looks:
-            self._look()
+            self._check()
         return True
 
     def forget(self, leaver: Connection) -> None:
@@ -144,7 +144,7 @@ class Connections:
         if self.state.tasks:
             await asyncio.wait(set(self.state.tasks), timeout=max(0.0, most_s))
 
-    def _look(self) -> None:
+    def _check(self) -> None:
         self._looks = bool(self._all)
         if not self._looks:
             return
@@ -155,4 +155,4 @@ class Connections:
         ]
         for each in list(self._all):
             each.check_timeouts(now_s)
-        loop.call_later(self.limits.look_every_s, self._look)
+        loop.call_later(self.limits.look_every_s, self._check)

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from leyden.api import node_schemas as schemas
-from leyden.api.operations import Look, Request
+from leyden.api.operations import ReadRequest, Request
 from leyden.domain import versions
 from leyden.domain.nodes import Action, Listed, Network, Node, Type
 from leyden.domain.versions import Catalogue, Version
@@ -43,10 +43,10 @@ from leyden.services.nodes.fleet import Fleet, FleetSettings
 _AT_A_TIME: Final = 500
 
 
-async def list_(look: Look) -> NodesAnswer:
+async def list_(request: ReadRequest) -> NodesAnswer:
     """List nodes."""
-    rules = _rules_of(look)
-    listed = await views.list_(look.records, look.principal.organization_id)
+    rules = _rules_of(request)
+    listed = await views.list_(request.records, request.principal.organization_id)
     items: list[NodeItem] = []
     for begun in range(0, len(listed), _AT_A_TIME):
         if begun:
@@ -74,10 +74,10 @@ async def create(request: Request, body: NewNode) -> CreatedNode:
     return schemas.created(made)
 
 
-async def get(look: Look) -> NodeAnswer:
+async def get(request: ReadRequest) -> NodeAnswer:
     """Return a node."""
-    rules = _rules_of(look)
-    shown = await views.show(look.records, *node_ref(look))
+    rules = _rules_of(request)
+    shown = await views.show(request.records, *node_ref(request))
     return schemas.single(shown, _item(rules, shown.listed))
 
 
@@ -104,10 +104,10 @@ async def delete(request: Request) -> NodeItem:
     return await _ask(request, Action.DELETE)
 
 
-async def list_deleted(look: Look) -> DeletedNodesAnswer:
+async def list_deleted(request: ReadRequest) -> DeletedNodesAnswer:
     """List deleted nodes."""
-    _rules_of(look)
-    found = await restoring.list_(look.records, look.principal.organization_id)
+    _rules_of(request)
+    found = await restoring.list_(request.records, request.principal.organization_id)
     return DeletedNodesAnswer(nodes=[schemas.deleted(each) for each in found])
 
 
@@ -291,9 +291,9 @@ def _is_old(version: str, catalogue: Catalogue) -> bool:
     return versions.update_available(Version.of(version), catalogue)
 
 
-def node_ref(look: Look) -> tuple[str, str]:
+def node_ref(request: ReadRequest) -> tuple[str, str]:
     """Return the request's organization id and node id."""
-    return look.principal.organization_id, look.path["node_id"]
+    return request.principal.organization_id, request.path["node_id"]
 
 
 def fleet_of(request: Request) -> Fleet:
@@ -303,8 +303,8 @@ def fleet_of(request: Request) -> Fleet:
     return fleet
 
 
-def _rules_of(look: Look) -> FleetSettings:
-    if (rules := look.records.rules) is None:
+def _rules_of(request: ReadRequest) -> FleetSettings:
+    if (rules := request.records.rules) is None:
         raise _nowhere()
     return rules
 

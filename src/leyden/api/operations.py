@@ -29,7 +29,7 @@ Method = Literal["GET", "POST", "DELETE"]
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
-class Look(Struct, kw_only=True):
+class ReadRequest(Struct, kw_only=True):
     """A call that is answered from stored rows alone, so that it can be cached."""
 
     principal: Principal
@@ -37,7 +37,7 @@ class Look(Struct, kw_only=True):
     records: Records
 
 
-class Request(Look, kw_only=True):
+class Request(ReadRequest, kw_only=True):
     """Any other call."""
 
     platform: Platform
@@ -66,7 +66,7 @@ class Operation(Struct, frozen=True):
     answer: type[Any] = object
     as_sheet: bool = False  # can be had as CSV too
     as_events: bool = False  # can be had as server-sent events too
-    cacheable: bool = False  # its handler gets only a Look
+    cacheable: bool = False  # its handler gets only a ReadRequest
     name: str = ""  # for the OpenAPI document: nodes_list
 
     def __post_init__(self) -> None:
@@ -79,7 +79,7 @@ class Operation(Struct, frozen=True):
         force_setattr(self, "answer", answers[0])
         force_setattr(self, "as_sheet", Sheet in answers)
         force_setattr(self, "as_events", EventStream in answers)
-        force_setattr(self, "cacheable", Look in hints.values())
+        force_setattr(self, "cacheable", ReadRequest in hints.values())
         module = self.run.__module__.rpartition(".")[2]
         name = f"{module}_{self.run.__name__.strip('_')}"
         force_setattr(self, "name", name)

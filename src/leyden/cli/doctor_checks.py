@@ -82,18 +82,18 @@ def _tor(given: Settings) -> Iterator[Finding]:
         return
     onions = importlib.import_module("leyden.app.onions")
 
-    async def look() -> str:
+    async def check() -> str:
         onions.target(given)
         tor: Tor = onions.tor_of(given)
         try:
-            connected = (await tor.look()).connected
+            connected = (await tor.status()).connected
         finally:
             tor.close()
         no_network = "Tor is not connected to its network; see Tor's log"
         return "" if connected else no_network
 
     what = f"Tor at {given.tor_control} can create onion addresses"
-    yield _asked(what, look(), settings="tor_*")
+    yield _asked(what, check(), settings="tor_*")
 
 
 def _mail_server(given: Settings) -> Iterator[Finding]:

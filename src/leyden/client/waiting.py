@@ -15,7 +15,7 @@ Seen = TypeVar("Seen", bound=_Standing)
 
 def poll(
     what: str,
-    look: Callable[[], Seen],
+    read: Callable[[], Seen],
     statuses: Collection[str],
     *,
     every_s: float,
@@ -29,7 +29,7 @@ def poll(
     """
     deadline = time.monotonic() + within_s
     while True:
-        seen = look()
+        seen = read()
         told(seen)
         if seen.status in statuses:
             return seen

@@ -25,7 +25,7 @@ def new() -> bytes:
     return secrets.token_bytes(BYTES)
 
 
-def kept(folder: Path) -> bytes:
+def load_or_create(folder: Path) -> bytes:
     """Return a folder's key; the first call creates it.
 
     It stays, so that an Envoy that runs there is recognized again.

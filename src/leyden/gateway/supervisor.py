@@ -94,7 +94,7 @@ class Supervisor:
     @cached_property
     def _start(self) -> _Start:
         """What it is started with: made at first use, as it makes the folder's key."""
-        limits = hash_key.with_key(hash_key.kept(self._folder))
+        limits = hash_key.with_key(hash_key.load_or_create(self._folder))
         digest = hashlib.sha256(limits).hexdigest()
         bootstrap = replace(self._told, limits_digest=digest).render()
         name = f"bootstrap-{hashlib.sha256(bootstrap).hexdigest()[:16]}.json"

@@ -141,7 +141,7 @@ class Sealer:
                 "that the file belongs to this database"
             ) from None
 
-    def sealed_anew(self, sealed: bytes) -> bytes:
+    def reseal(self, sealed: bytes) -> bytes:
         """Wrap the data key with the newest key; the value does not change."""
         try:
             data_key = self._data_key(sealed)

@@ -17,7 +17,7 @@ class Standing(Struct, frozen=True, kw_only=True):
 class Tor(Protocol):
     """A Tor that the operator runs. Every call may raise TorAway, and be repeated."""
 
-    async def look(self) -> Standing:
+    async def status(self) -> Standing:
         """Return Tor's services and its state."""
         ...
 

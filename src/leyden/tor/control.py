@@ -65,7 +65,7 @@ class TorControl:
             self._open[0].close()
             self._open = None
 
-    async def look(self) -> Standing:
+    async def status(self) -> Standing:
         """Return what Tor has."""
         async with self._let_in() as (connection, version):
             found = await connection.ask("GETINFO onions/detached")

@@ -20,7 +20,7 @@ class FakeTor:
         """Lose all services, as Tor does when it ends."""
         self.services.clear()
 
-    async def look(self) -> Standing:
+    async def status(self) -> Standing:
         """Return what it has."""
         self._answer()
         return Standing(

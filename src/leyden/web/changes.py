@@ -20,7 +20,7 @@ from leyden.storage.database import Database
 from leyden.web.open_streams import OpenStreams
 from leyden.web.visits import Visit
 
-Look = Callable[[], Awaitable[Hashable]]
+Read = Callable[[], Awaitable[Hashable]]
 
 _LOOK_EVERY_S: Final = 0.5  # reading the stamps of 100 nodes takes 0.2 ms
 _SIGN_OF_LIFE: Final = 30  # looks
@@ -29,19 +29,19 @@ _NOTHING_YET: Final = object()
 _CHANGED: Final = b"event: changed\ndata: 1\n\n"
 
 
-def stream(visit: Visit, look: Look) -> Response:
-    """Send `changed` whenever `look` differs from what the page shows.
+def stream(visit: Visit, read: Read) -> Response:
+    """Send `changed` whenever `read` differs from what the page shows.
 
     Raise TooMany for a person who has too many of these.
     """
     seen = visit.query.text("seen")
     place = ExitStack()
     place.enter_context(visit.streams.place(visit.who.person.id))
-    return _Stream(look, visit.streams, place, partial(_may, visit), seen=seen)
+    return _Stream(read, visit.streams, place, partial(_may, visit), seen=seen)
 
 
-def after_commits(database: Database, look: Look) -> Look:
-    """Return a `look` that runs only after a commit.
+def after_commits(database: Database, read: Read) -> Read:
+    """Return a `read` that runs only after a commit.
 
     For pages that show only the database: checking ten thousand nodes takes
     some milliseconds, twice a second for each person with an open list.
@@ -53,7 +53,7 @@ def after_commits(database: Database, look: Look) -> Look:
         nonlocal edition, found
         newest = await database.edition()
         if newest != edition:
-            found, edition = await look(), newest
+            found, edition = await read(), newest
         return found
 
     return again
@@ -90,7 +90,7 @@ class _Stream(Response):
 
     def __init__(
         self,
-        look: Look,
+        read: Read,
         streams: OpenStreams,
         place: ExitStack,
         may: Callable[[], Awaitable[bool]],
@@ -99,7 +99,7 @@ class _Stream(Response):
     ) -> None:
         super().__init__(headers={"x-accel-buffering": "no"})
         del self.headers["content-length"]
-        self._look, self._streams, self._seen = look, streams, seen
+        self._read, self._streams, self._seen = read, streams, seen
         self._place, self._may = place, may
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002
@@ -132,7 +132,7 @@ class _Stream(Response):
         for number in range(_LOOKS):
             before = found
             try:
-                found = await self._look()
+                found = await self._read()
             except LeydenError:  # gone, or away: the page says so when it fetches
                 yield _CHANGED
                 return

@@ -6,7 +6,7 @@ from leyden.domain.sign_in import Right
 from leyden.storage.first_steps import FirstSteps
 from leyden.values import Struct
 from leyden.web.fleet import rules_of
-from leyden.web.visits import Look
+from leyden.web.visits import ReadVisit
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -19,25 +19,25 @@ class Task(Struct, frozen=True, kw_only=True):
     done: bool
 
 
-async def tasks(look: Look) -> Sequence[Task]:
+async def tasks(visit: ReadVisit) -> Sequence[Task]:
     """Return the checklist; empty once it is done, or without the right to do it."""
-    if not look.may(Right.NODES):
+    if not visit.may(Right.NODES):
         return ()
-    found = await look.records.rows.first_steps.find(look.organization_id)
-    every = [task for task in _every(look, found) if task is not None]
+    found = await visit.records.rows.first_steps.find(visit.organization_id)
+    every = [task for task in _every(visit, found) if task is not None]
     return () if all(task.done for task in every) else every
 
 
-def _every(look: Look, found: FirstSteps) -> Sequence[Task | None]:
-    rules = rules_of(look)
-    node = f"{look.root}/nodes/{found.node_id}" if found.node_id else ""
+def _every(visit: ReadVisit, found: FirstSteps) -> Sequence[Task | None]:
+    rules = rules_of(visit)
+    node = f"{visit.root}/nodes/{found.node_id}" if found.node_id else ""
     wallet = f"{node}/wallet/initialise" if node else ""
     return (
         Task(
             name="Create a node",
             text="Your own lnd, ready in seconds.",
             label="Create node",
-            to=f"{look.root}/nodes/new",
+            to=f"{visit.root}/nodes/new",
             done=bool(node),
         ),
         Task(
@@ -62,16 +62,16 @@ def _every(look: Look, found: FirstSteps) -> Sequence[Task | None]:
             name="Order a channel",
             text="A node needs inbound capacity to receive payments.",
             label="Order channel",
-            to=f"{look.root}/channels/new",
+            to=f"{visit.root}/channels/new",
             done=found.has_channel,
         )
-        if look.may(Right.MONEY)
+        if visit.may(Right.MONEY)
         else None,
         Task(
             name="Create an API key",
             text="For programs that manage your nodes and channels.",
             label="Create key",
-            to=f"{look.root}/keys",
+            to=f"{visit.root}/keys",
             done=found.has_key,
         ),
         Task(

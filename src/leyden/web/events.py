@@ -45,10 +45,10 @@ async def changes(visit: Visit) -> Response:
     """Stream an event whenever something was logged."""
     database, own = visit.platform.database, log_of(visit)
 
-    async def look() -> Hashable:
+    async def read() -> Hashable:
         return (await log.end(database.reader, own)).number
 
-    return changing.stream(visit, changing.after_commits(database, look))
+    return changing.stream(visit, changing.after_commits(database, read))
 
 
 def log_of(visit: Visit) -> str:

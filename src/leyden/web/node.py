@@ -75,11 +75,11 @@ async def changes(visit: Visit) -> Response:
     """Stream an event whenever the node changes."""
     fleet = fleet_of(visit)
 
-    async def look() -> Hashable:
+    async def read() -> Hashable:
         return await views.stamp(fleet, *which(visit))
 
-    await look()  # so that a stranger's is not found at once
-    return changing.stream(visit, changing.after_commits(fleet.database, look))
+    await read()  # so that a stranger's is not found at once
+    return changing.stream(visit, changing.after_commits(fleet.database, read))
 
 
 async def start(visit: Visit) -> Response:

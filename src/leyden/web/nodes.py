@@ -18,7 +18,7 @@ from leyden.web.checklist import tasks
 from leyden.web.fleet import fleet_of, rules_of
 from leyden.web.next_steps import IN_LISTS, UPDATED_IN
 from leyden.web.states import parts
-from leyden.web.visits import Look, Visit
+from leyden.web.visits import ReadVisit, Visit
 
 _AT_A_TIME = 100
 _MANY = 1_000
@@ -26,17 +26,17 @@ _ROWS_AT_A_TIME = 25  # 3 ms
 _FEW = 8  # so many are seen at a glance: no bar of states, and first steps are shown
 
 
-async def list_(look: Look) -> HTMLResponse:
+async def list_(visit: ReadVisit) -> HTMLResponse:
     """List the nodes, filtered by status or name, page by page."""
-    counts = await look.records.rows.nodes.by_status(look.organization_id)
-    deleted = await restoring.list_(look.records, look.organization_id)
-    just = look.query.text("deleted")
-    return look.render(
+    counts = await visit.records.rows.nodes.by_status(visit.organization_id)
+    deleted = await restoring.list_(visit.records, visit.organization_id)
+    just = visit.query.text("deleted")
+    return visit.render(
         "nodes/list.html",
         deleted=deleted,
         just_deleted=next((each for each in deleted if each.id == just), None),
-        listed=await _listed(look, counts),
-        tasks=await tasks(look) if _sum(counts) <= _FEW else (),
+        listed=await _listed(visit, counts),
+        tasks=await tasks(visit) if _sum(counts) <= _FEW else (),
         mark=changing.mark(tuple(counts)),
     )
 
@@ -45,40 +45,40 @@ async def changes(visit: Visit) -> Response:
     """Stream an event whenever the list changes."""
     fleet, organization_id = fleet_of(visit), visit.organization_id
 
-    async def look() -> Hashable:
+    async def read() -> Hashable:
         return tuple(await fleet.database.reader.nodes.by_status(organization_id))
 
-    return changing.stream(visit, changing.after_commits(fleet.database, look))
+    return changing.stream(visit, changing.after_commits(fleet.database, read))
 
 
-async def _listed(look: Look, counts: Sequence[CountOfStatus]) -> Markup:
+async def _listed(visit: ReadVisit, counts: Sequence[CountOfStatus]) -> Markup:
     if not counts:
         return Markup()
-    rules, nodes = rules_of(look), look.records.rows.nodes
-    status, name = look.query.text("status"), look.query.text("name")
+    rules, nodes = rules_of(visit), visit.records.rows.nodes
+    status, name = visit.query.text("status"), visit.query.text("name")
     every = _sum(counts)
     if every > _MANY:  # ten thousand are counted in some milliseconds, and once more
         await asyncio.sleep(0)
-    count = await nodes.count(look.organization_id, status=status, name=name)
+    count = await nodes.count(visit.organization_id, status=status, name=name)
     last = max(1, -(-count // _AT_A_TIME))
-    page = min(max(1, look.query.number("page", 1)), last)
+    page = min(max(1, visit.query.number("page", 1)), last)
     if every > _MANY:
         await asyncio.sleep(0)
     some = await nodes.page(
-        look.organization_id,
+        visit.organization_id,
         status=status,
         name=name,
         skipped=(page - 1) * _AT_A_TIME,
         most=_AT_A_TIME,
     )
-    text = look.templates.get_template("nodes/listed.html").render(
-        rows=await _rows(look, some, rules),
+    text = visit.templates.get_template("nodes/listed.html").render(
+        rows=await _rows(visit, some, rules),
         count=count,
         every=every,
         parts=parts((each.status, each.nodes) for each in counts)
         if every > _FEW
         else [],
-        root=look.root,
+        root=visit.root,
         name=name,
         wanted=status,
         page=page,
@@ -87,13 +87,15 @@ async def _listed(look: Look, counts: Sequence[CountOfStatus]) -> Markup:
     return Markup(text)  # noqa: S704  escaped there
 
 
-async def _rows(look: Look, nodes: Sequence[Listed], rules: FleetSettings) -> Markup:
-    row = look.templates.get_template("nodes/row.html")
-    next_steps = IN_LISTS if look.may(Right.NODES) else {}
+async def _rows(
+    visit: ReadVisit, nodes: Sequence[Listed], rules: FleetSettings
+) -> Markup:
+    row = visit.templates.get_template("nodes/row.html")
+    next_steps = IN_LISTS if visit.may(Right.NODES) else {}
     rows = []
     for number, node in enumerate(nodes, start=1):
         shown = row.render(
-            node=node, newer=_newer(node, rules), root=look.root, next=next_steps
+            node=node, newer=_newer(node, rules), root=visit.root, next=next_steps
         )
         rows.append(Markup(shown))  # noqa: S704  escaped there
         if number % _ROWS_AT_A_TIME == 0:

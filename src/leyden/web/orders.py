@@ -129,11 +129,11 @@ async def changes(visit: Visit) -> Response:
     """Stream an event whenever the order changes or a payment is seen."""
     shop, order_id = shop_of(visit), visit.path["order_id"]
 
-    async def look() -> Hashable:
+    async def read() -> Hashable:
         return (await tracking.track(shop, visit.organization_id, order_id)).stamp
 
-    await look()
-    return changing.stream(visit, look)
+    await read()
+    return changing.stream(visit, read)
 
 
 async def cancel(visit: Visit) -> Response:

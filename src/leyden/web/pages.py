@@ -7,7 +7,7 @@ from msgspec.structs import force_setattr
 
 from leyden.domain.sign_in import Right
 from leyden.values import Struct
-from leyden.web.visits import Handler, Look, Shows
+from leyden.web.visits import Handler, ReadVisit, Shows
 
 
 class Who(Enum):
@@ -27,9 +27,9 @@ class Page(Struct, frozen=True):
     needs: Right | Who
     # Its form may come from other programs: its address has a word of its own.
     from_anywhere: bool = False
-    cacheable: bool = False  # its handler is given a Look, and no more
+    cacheable: bool = False  # its handler is given a ReadVisit, and no more
 
     def __post_init__(self) -> None:
-        is_look = Look in get_type_hints(self.run).values()
+        reads_only = ReadVisit in get_type_hints(self.run).values()
         # What is frozen is filled in through the back door, once, here.
-        force_setattr(self, "cacheable", is_look)
+        force_setattr(self, "cacheable", reads_only)

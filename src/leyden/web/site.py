@@ -30,9 +30,9 @@ from leyden.web.admission import check_may, is_stranger, recognise, sign_in_firs
 from leyden.web.assets import Assets
 from leyden.web.cookies import Cookies
 from leyden.web.forms import Form
-from leyden.web.known_pages import KnownPage, KnownPages
 from leyden.web.open_streams import OpenStreams
 from leyden.web.origins import Origins
+from leyden.web.page_cache import CachedPage, PageCache
 from leyden.web.pages import Page
 from leyden.web.protection import protection
 from leyden.web.templates import environment
@@ -63,7 +63,7 @@ class Site:
         self._origins = origins
         self._requests = Requests(platform.settings.requests_per_minute)
         self.streams = OpenStreams()
-        self._known = KnownPages(platform)
+        self._cache = PageCache(platform)
         self._assets = Assets()
         self._templates = environment(self._assets, version=version)
         self._protection = protection(platform.settings)
@@ -120,8 +120,8 @@ class Site:
         if cached is None and visit.somebody is None and not visit.cookies.guest:
             visit.cookies.set_guest(response, visit.guest)
         if page.cacheable and response.status_code == _FINE and visit.somebody:
-            known = KnownPage(visit.somebody, bytes(response.body))
-            self._known.keep(scope, known, edition=edition)
+            shown = CachedPage(visit.somebody, bytes(response.body))
+            self._cache.keep(scope, shown, edition=edition)
         await response(scope, receive, send)
 
     def _visit(self, scope: Scope) -> Visit:
@@ -158,15 +158,15 @@ class Site:
         self, scope: Scope, *, now: datetime
     ) -> tuple[Hashable, Response | None]:
         """Return the database's edition, and the page if it is cached; count that."""
-        edition, known = await self._known.find(scope, now=now)
-        if known is None:
+        edition, cached = await self._cache.find(scope, now=now)
+        if cached is None:
             return edition, None
-        person_id = known.somebody.person.id
+        person_id = cached.somebody.person.id
         try:
             self._requests.take(person_id, person_id, at_s=time.monotonic())
         except TooMany:
             return edition, None  # the page that says so is not cached
-        return edition, HTMLResponse(known.body)
+        return edition, HTMLResponse(cached.body)
 
     async def _made(
         self, page: Page, visit: Visit, scope: Scope, receive: Any
@@ -207,7 +207,7 @@ class Site:
             if not page.from_anywhere:
                 forms.check_ours(visit.form, headers, token=visit.token)
         if page.cacheable:
-            return await cast("Shows", page.run)(visit.look())
+            return await cast("Shows", page.run)(visit.read_only())
         for _ in range(_TRIES - 1):
             try:
                 return await page.run(visit)

@@ -21,7 +21,7 @@ SIGN_IN = "/app/sign-in"
 HOME = "/app/"
 
 
-class Look(Struct, kw_only=True):
+class ReadVisit(Struct, kw_only=True):
     """What a page is given that shows rows alone: it is kept, until somebody commits.
 
     All of it follows from the address, who is there, and the rows.
@@ -85,7 +85,7 @@ class Look(Struct, kw_only=True):
         return response
 
 
-class Visit(Look, kw_only=True):
+class Visit(ReadVisit, kw_only=True):
     """What any other page is given."""
 
     platform: Platform
@@ -100,13 +100,15 @@ class Visit(Look, kw_only=True):
     now: datetime
     half: Session | None  # signed in, but for the second factor
 
-    def look(self) -> Look:
+    def read_only(self) -> ReadVisit:
         """Return what of this a page is given that shows rows alone."""
-        return Look(**{name: getattr(self, name) for name in Look.__struct_fields__})
+        return ReadVisit(
+            **{name: getattr(self, name) for name in ReadVisit.__struct_fields__}
+        )
 
 
 Handler = Callable[[Visit], Awaitable[Response]]
-Shows = Callable[[Look], Awaitable[HTMLResponse]]
+Shows = Callable[[ReadVisit], Awaitable[HTMLResponse]]
 
 
 def redirect(url: str) -> Response:

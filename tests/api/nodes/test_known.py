@@ -9,7 +9,7 @@ import pytest
 
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
-from leyden.api.operations import Look
+from leyden.api.operations import ReadRequest
 from leyden.domain.accounts import Principal, Scope
 from leyden.services.nodes.records import Records
 from leyden.services.people import api_keys
@@ -171,7 +171,7 @@ async def test_what_is_kept_is_made_of_rows_alone(
 
 
 def test_who_answers_from_rows_alone_is_given_no_more() -> None:
-    assert set(Look.__struct_fields__) == {"principal", "path", "records"}
+    assert set(ReadRequest.__struct_fields__) == {"principal", "path", "records"}
     assert set(Records.__struct_fields__) == {"rows", "sealer", "rules"}
 
 

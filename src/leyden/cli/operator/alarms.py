@@ -41,7 +41,7 @@ def list_(most: int, *, as_json: bool) -> None:
     leyden alarms list
     """
 
-    async def look(platform: Platform) -> list[dict[str, object]]:
+    async def read(platform: Platform) -> list[dict[str, object]]:
         reader = platform.database.reader
         part = await log.read_back(reader, INSTALLATION, ALARMS, before=None, most=most)
         return [
@@ -54,7 +54,7 @@ def list_(most: int, *, as_json: bool) -> None:
             for each in part.events
         ]
 
-    print_list("alarms", on_platform(look), as_json=as_json, empty="no alarms yet")
+    print_list("alarms", on_platform(read), as_json=as_json, empty="no alarms yet")
 
 
 @alarms.command()
@@ -66,10 +66,10 @@ def endpoints(*, as_json: bool) -> None:
     leyden alarms endpoints
     """
 
-    async def look(dispatcher: Dispatcher) -> list[Subscription]:
+    async def read(dispatcher: Dispatcher) -> list[Subscription]:
         return await owned_subscriptions.list_(dispatcher, INSTALLATION, ())
 
-    rows = [_row(each) for each in _with_dispatcher(look)]
+    rows = [_row(each) for each in _with_dispatcher(read)]
     print_list("endpoints", rows, as_json=as_json, empty="no endpoints yet")
 
 

@@ -21,7 +21,7 @@ def audit(most: int, *, as_json: bool) -> None:
     leyden audit --most 500
     """
 
-    async def look(platform: Platform) -> tuple[list[Line], dict[str, str]]:
+    async def read(platform: Platform) -> tuple[list[Line], dict[str, str]]:
         reader = platform.database.reader
         people = await reader.accounts.people()
         return (
@@ -29,7 +29,7 @@ def audit(most: int, *, as_json: bool) -> None:
             {f"user:{each.id}": each.email for each in people},
         )
 
-    lines, people = on_platform(look)
+    lines, people = on_platform(read)
     if as_json:
         print_json({"audit": list(map(_line, lines))})
         return

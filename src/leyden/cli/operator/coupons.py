@@ -95,7 +95,7 @@ def list_(most: int, *, as_json: bool) -> None:
     leyden coupon list
     """
 
-    async def look(platform: Platform) -> list[Coupon]:
+    async def read(platform: Platform) -> list[Coupon]:
         return await platform.database.reader.coupons.all_(after="", most=most)
 
     print_list(
@@ -111,7 +111,7 @@ def list_(most: int, *, as_json: bool) -> None:
                 "organization_id": each.organization_id,
                 "claimed_by": each.claimed_by,
             }
-            for each in on_platform(look)
+            for each in on_platform(read)
         ),
         as_json=as_json,
         empty="no coupons yet; see: leyden coupon create --help",

@@ -93,7 +93,7 @@ def fleet(ctx: click.Context, *, as_json: bool) -> None:
     if ctx.invoked_subcommand is not None:
         return
 
-    async def look(platform: Platform) -> dict[str, Any]:
+    async def read(platform: Platform) -> dict[str, Any]:
         counts = platform.database.reader.counts
         return {
             "nodes": await counts.nodes(),
@@ -104,7 +104,7 @@ def fleet(ctx: click.Context, *, as_json: bool) -> None:
             ],
         }
 
-    found = on_running(look)
+    found = on_running(read)
     if as_json:
         print_json(found)
         return

@@ -114,7 +114,7 @@ class Tails:
         waiting = self._waiting.setdefault(organization_id, set())
         waiting.add(listener)
         if self._looking is None and self._database.is_alone:
-            self._looking = asyncio.create_task(self._look(), name="tails")
+            self._looking = asyncio.create_task(self._check(), name="tails")
         try:
             yield listener
         finally:
@@ -172,7 +172,7 @@ class Tails:
         turn.wake()
         self._end_later(organization_id)
 
-    async def _look(self) -> None:
+    async def _check(self) -> None:
         """Poll for waiting readers, until there are none."""
         edition: Hashable = None
         while self._waiting:

@@ -28,7 +28,7 @@ class BackupWatch:
         """Forget a node that is gone."""
         self._looked.pop(node_id, None)
 
-    async def look(self, node: Node) -> None:
+    async def check(self, node: Node) -> None:
         """Log once that there has been no file for an hour."""
         now = self._fleet.clock()
         if node.status is not Status.RUNNING:

@@ -87,8 +87,8 @@ async def recognise(
     """Raise Malformed unless it is ciphertext; the caller has counted it."""
     limit = SEED_LIMIT if kind == "seed" else MACAROON_LIMIT
     check_size(value, kind=kind, limit=limit)
-    look = partial(check_backup, value, kind=kind, limit=limit)
-    await fleet.uploads.read(organization_id, look)
+    check = partial(check_backup, value, kind=kind, limit=limit)
+    await fleet.uploads.read(organization_id, check)
 
 
 async def keep_macaroon(

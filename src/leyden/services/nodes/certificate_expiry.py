@@ -40,14 +40,14 @@ async def watch(fleet: Fleet) -> None:
     said: frozenset[Alarm] = frozenset()
     while True:
         try:
-            said = await look(fleet, said)
+            said = await check(fleet, said)
             await forget_former(fleet)
         except (Away, Stale) as error:
             log.info("could not check certificates", extra={"why": error.message})
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
-async def look(fleet: Fleet, said: frozenset[Alarm] = frozenset()) -> frozenset[Alarm]:
+async def check(fleet: Fleet, said: frozenset[Alarm] = frozenset()) -> frozenset[Alarm]:
     """Count certificates that expire soon; warn of those not warned of yet."""
     of_nodes = await _of_nodes(fleet)
     found = _alarms(fleet, of_nodes)

@@ -181,9 +181,9 @@ async def _check_uploaded(
     fleet: Fleet, node: Node, certificate: str, key: str, *, now: datetime
 ) -> Tls:
     """Check an uploaded certificate, in a helper, outside a transaction."""
-    look = partial(pem_chain.parse, certificate, key, name=node.api_endpoint, now=now)
+    parse = partial(pem_chain.parse, certificate, key, name=node.api_endpoint, now=now)
     fleet.uploads.count(node.organization_id)
-    return await fleet.uploads.read(node.organization_id, look)
+    return await fleet.uploads.read(node.organization_id, parse)
 
 
 async def _locked(

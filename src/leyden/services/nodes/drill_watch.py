@@ -25,7 +25,7 @@ class DrillWatch:
         self._fleet = fleet
         self._looked: datetime | None = None
 
-    async def look(self, nodes: Sequence[Node]) -> None:
+    async def check(self, nodes: Sequence[Node]) -> None:
         """Remind the owner of each node once if a drill is due."""
         now = self._fleet.clock()
         if self._looked is not None and is_recent(

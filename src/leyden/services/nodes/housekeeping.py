@@ -50,7 +50,7 @@ class Housekeeping:
         self._backups = BackupWatch(fleet)
         self._drills = DrillWatch(fleet)
 
-    async def look(self, work: ClaimedTask) -> None:
+    async def run(self, work: ClaimedTask) -> None:
         """Check every running node once, and schedule the next check."""
         nodes = await self._fleet.node_cache.nodes(self._fleet.database.reader.nodes)
         known = {node.id for node in nodes}
@@ -72,7 +72,7 @@ class Housekeeping:
                 )
             if number % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
-        await self._drills.look(running)
+        await self._drills.check(running)
         async with work.transaction() as tx:
             now = self._fleet.clock()
             await tx.replaced_backups.delete_old(until=now - resealing.KEPT_FOR)
@@ -88,7 +88,7 @@ class Housekeeping:
             await self._store_channels(node, found.channel_backup)
         if found.log is not None:
             await self._announce_log_events(node, found.log)
-        await self._backups.look(node)
+        await self._backups.check(node)
         now = self._fleet.clock()
         last = self._swept.get(node.id)
         if (

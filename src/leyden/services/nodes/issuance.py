@@ -168,8 +168,8 @@ async def _take_on(issuance: Issuance, due: ClaimedTask, row: Issued) -> None:
         async with due.transaction() as tx:
             await due.reschedule(tx, due=now + got)
         return
-    look = partial(pem_chain.parse_issued, got, key_pem, name=row.name, now=now)
-    tls, valid = await _beside_the_loop(look)
+    parse = partial(pem_chain.parse_issued, got, key_pem, name=row.name, now=now)
+    tls, valid = await _beside_the_loop(parse)
     async with due.transaction() as tx:
         await tx.issued.keep(row.name, url, chain=tls.chain_pem, until=valid.until)
         await due.reschedule(tx, due=renewal_at(valid))

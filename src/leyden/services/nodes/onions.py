@@ -63,8 +63,8 @@ class Onions:
         self._tor = tor
         self._why = ""  # Tor is away, as last logged
 
-    async def look(self, work: ClaimedTask) -> None:
-        """Update Tor's services, and schedule the next look."""
+    async def run(self, work: ClaimedTask) -> None:
+        """Update Tor's services, and schedule the next check."""
         nodes = await self._assigned(work)
         try:
             await self._update(work, nodes)
@@ -90,7 +90,7 @@ class Onions:
 
     async def _update(self, work: ClaimedTask, nodes: Mapping[str, Node]) -> None:
         reader, target = self._fleet.database.reader, self._fleet.rules.ports.tor_target
-        present = (await self._tor.look()).hosts
+        present = (await self._tor.status()).hosts
         known = await reader.node_onions.targets()
         unplanned = present - nodes.keys()
         gone = await reader.node_onions.ours(unplanned) if unplanned else set()

@@ -2,7 +2,7 @@
 
 It has no clock, no I/O but reads, and nothing to write with: a function that gets only
 this returns the same until the next commit. So the responses of an endpoint or a page
-that takes a `Look`, which holds this, can be cached.
+that takes a `ReadRequest`, which holds this, can be cached.
 """
 
 from leyden.services.nodes.fleet import Fleet, FleetSettings

@@ -170,11 +170,11 @@ class Watching:
         while True:
             await asyncio.sleep(_LOOK_EVERY_S)
             try:
-                await self.look()
+                await self.check()
             except Away as error:
                 log.info("could not check nodes", extra={"why": error.message})
 
-    async def look(self) -> None:
+    async def check(self) -> None:
         """Listen to our own nodes that are not listened to yet."""
         if not self._held:
             return

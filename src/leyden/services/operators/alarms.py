@@ -194,7 +194,7 @@ async def _tor(fleet: Fleet) -> list[Alarm]:
     what = ""
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
-            if not (await fleet.tor.look()).connected:
+            if not (await fleet.tor.status()).connected:
                 what = "Tor is not connected to its network: see Tor's log"
     except TorAway as error:
         what = error.message

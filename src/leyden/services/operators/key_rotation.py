@@ -36,7 +36,7 @@ def rotate(url: str, secrets_path: Path, files: Iterable[Path] = ()) -> int:
         count += changed
     for path in files:
         if path.exists():
-            write_private(path, sealer.sealed_anew(path.read_bytes()))
+            write_private(path, sealer.reseal(path.read_bytes()))
             count += 1
     save_keyring(secrets_path, keyring.only_newest())
     return count
@@ -57,7 +57,7 @@ def _reseal(url: str, sealer: Sealer, table: Table, column: Column[bytes]) -> in
                     connection.execute(
                         update(table)
                         .where(*here, column == sealed)
-                        .values({column: sealer.sealed_anew(sealed)})
+                        .values({column: sealer.reseal(sealed)})
                     )
                     changed += 1
         if len(rows) < _BATCH:

@@ -23,7 +23,7 @@ class ResponseCache:
 
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._kept: dict[Hashable, Any] = {}
+        self._cached: dict[Hashable, Any] = {}
         self._bytes = 0
         self._edition: Hashable = None
         self._hash = hashlib.blake2b(key=secrets.token_bytes(32), digest_size=32)
@@ -34,24 +34,24 @@ class ResponseCache:
         digest.update(word.encode("latin-1"))
         return digest.digest()
 
-    async def find(self, asked: Hashable) -> tuple[Hashable, Any]:
+    async def find(self, key: Hashable) -> tuple[Hashable, Any]:
         """Return the database's edition, and the response cached in it or None."""
         if (edition := await self._database.edition()) != self._edition:
-            self._forget()
+            self._clear()
             self._edition = edition
-        return edition, self._kept.get(asked)
+        return edition, self._cached.get(key)
 
     def keep(
-        self, asked: Hashable, answer: object, *, size: int, edition: Hashable
+        self, key: Hashable, response: object, *, size: int, edition: Hashable
     ) -> None:
         """Cache a response begun in this edition, unless there is a newer one."""
         if edition != self._edition or size > LONGEST:
             return
         self._bytes += size + _BESIDE
         if self._bytes > MOST_BYTES:
-            self._forget()
-        self._kept[asked] = answer
+            self._clear()
+        self._cached[key] = response
 
-    def _forget(self) -> None:
-        self._kept.clear()
+    def _clear(self) -> None:
+        self._cached.clear()
         self._bytes = 0
