@@ -11,7 +11,9 @@ priority, in a session of its own, and what it takes of the processors is no har
 the platform lets it do. So a third kind of turn is *burned*: a process of the same
 priority takes the same share of a processor as the attacker did, in pieces as small,
 and touches nothing of the platform. Each goal is held against that, and the ratio to a
-quiet turn is printed beside it; the null is quiet against quiet. What is used meanwhile
+quiet turn is printed beside it; the null is quiet against quiet. In a *spinning* turn
+such a process takes each processor whole, as the attacker's lnds may: what this delays
+others is the scheduler's own limit, and is told beside the rest. What is used meanwhile
 is told by program: the attacker's lnds, Envoy and the platform are in the ratio.
 Connections are flooded from addresses of their own. The victim and the receivers of its
 webhooks stand for machines elsewhere, too: they do not wait for others' time slices.
@@ -28,10 +30,11 @@ As root, names below `slow.test` are asked of a name server that never answers.
 import argparse
 import asyncio
 import json
+import os
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -50,6 +53,7 @@ from leyden.app.opening import opened
 from leyden.client import Client, wallets
 
 QUIET, ATTACKED, BURNED, AGAIN = "quiet", "attacked", "burned", "quiet again"
+SPINNING = "spinning"
 _KEYS = 5
 _PASSWORD = "not the one that is tried"  # noqa: S105  of a wallet with nothing in it
 
@@ -113,11 +117,15 @@ async def turn(victim: Victim, customer: Customer, attack: str, seconds: float) 
         return figures, json.loads((await attacking)[0])
 
 
-async def burned(victim: Victim, share: float, seconds: float) -> dict[str, float]:
-    """Run the victim beside a process that uses that share of a processor."""
-    async with beside(f"bench.burner {share} {seconds + 2}") as burning:
+async def burned(
+    victim: Victim, share: float, seconds: float, *, count: int = 1
+) -> dict[str, float]:
+    """Run the victim beside processes that each use that share of a processor."""
+    async with AsyncExitStack() as stack:
+        burner = f"bench.burner {share} {seconds + 2 * count}"
+        all_ = [await stack.enter_async_context(beside(burner)) for _ in range(count)]
         figures = await victim.live(seconds)
-        await burning
+        await asyncio.gather(*all_)
     return figures
 
 
@@ -169,7 +177,7 @@ async def measured(
     before = _running(victim)
     answers: dict[str, int] = {}
     share = used_s = 0.0
-    for name in turns([QUIET, ATTACKED, BURNED, AGAIN], rounds=rounds):
+    for name in turns([QUIET, ATTACKED, BURNED, SPINNING, AGAIN], rounds=rounds):
         busy = Processors()
         told: dict[str, Any] = {}
         if name == ATTACKED:
@@ -177,6 +185,8 @@ async def measured(
             share = told["cpu_s"] / told["seconds"]
         elif name == BURNED:
             late = await burned(victim, share, seconds)
+        elif name == SPINNING:
+            late = await burned(victim, 1, seconds, count=os.cpu_count() or 1)
         else:
             late = await victim.live(seconds)
         report.note(f"{name}: {busy}")
@@ -199,6 +209,8 @@ async def measured(
         )
         report.null(figures.ratio(f"{what} {AGAIN}", quiet))
         report.note(str(figures.ratio(attacked, quiet, what=f"{what} to quiet")))
+        spinning = f"{what} {SPINNING}"
+        report.note(str(figures.ratio(attacked, spinning, what=f"{what} to spinning")))
         report.at_most(most, figures.ratio(attacked, burning, what=f"p99 of {what}"))
     report.holds("no node of others ended", met=_running(victim) == before)
     refused = len(victim.refused)

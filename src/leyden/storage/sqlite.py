@@ -221,7 +221,7 @@ class SqliteDatabase:
             for turn in landed:
                 _fail(turn.durable, translated(error))
         else:
-            self._reads.clear()
+            self._reads.end()
             for turn in landed:
                 if not turn.durable.cancelled():
                     turn.durable.set_result(None)

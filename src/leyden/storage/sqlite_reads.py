@@ -1,14 +1,8 @@
-"""Cache the rows of SQLite reads until the next commit.
+"""Read from SQLite: one snapshot for all requests that arrive together.
 
-Most requests read the same rows as the previous one: the owner of a key, the
-list of nodes. A point read costs 9 µs. A commit by any process changes the
-file's `data_version`, which costs 3 µs to read, once for all requests that
-arrive together. So cached rows are never older than the request, and even
-with a commit between any two reads the cache costs little.
-
-Reads between two checks of `data_version` share a transaction, so that they
-see the same snapshot. Otherwise a commit in between would mix cached rows
-with newer ones.
+Reads until the event loop polls again share a transaction, so that what a request reads
+is of one moment. It begins by reading the file's `data_version` (3 µs), which changes
+with every commit by another connection, of this process or any other.
 """
 
 import asyncio
@@ -19,30 +13,32 @@ from leyden.storage.statements import Row, Statement, Value
 
 
 class Reads(ReadingStatements):
-    """Runs queries on one connection, with a cache."""
+    """Runs queries on one connection, in shared transactions."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
         self._version = -1
         self._edition = 0
-        self._looked = False
+        self._begun = False
         self._ending: asyncio.Handle | None = None
 
     async def edition(self) -> int:
         """Return a number that changes with every commit by any process."""
-        if not self._looked:
-            self._check_version()
+        if not self._begun:
+            self._begin()
         return self._edition
 
     async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
-        """Return the current rows, cached if nothing was committed since."""
-        if not self._looked:
-            self._check_version()
+        """Return the current rows."""
+        if not self._begun:
+            self._begin()
         return await super().__call__(statement, **values)
 
-    def clear(self) -> None:
-        """Clear the cache after a commit."""
-        self._end()
+    def end(self) -> None:
+        """End the transaction, after a commit: later reads must see that."""
+        self._begun = False
+        if self._connection.in_transaction:
+            self._connection.execute("COMMIT")
 
     def close(self) -> None:
         """Close the file."""
@@ -50,11 +46,11 @@ class Reads(ReadingStatements):
             self._ending.cancel()
         self._connection.close()
 
-    def _check_version(self) -> None:
-        """Clear the cache if anything was committed since the last check.
+    def _begin(self) -> None:
+        """Begin a transaction, and count the edition up if anything was committed.
 
-        A check holds until the event loop polls again: any request that runs
-        until then arrived before the check.
+        It ends when the event loop polls again: any request that runs until then
+        arrived before it began.
         """
         try:
             if not self._connection.in_transaction:
@@ -65,11 +61,5 @@ class Reads(ReadingStatements):
         if version != self._version:
             self._version = version
             self._edition += 1
-        self._looked = True
-        self._ending = asyncio.get_running_loop().call_soon(self._end)
-
-    def _end(self) -> None:
-        """Check again before the next read."""
-        self._looked = False
-        if self._connection.in_transaction:
-            self._connection.execute("COMMIT")
+        self._begun = True
+        self._ending = asyncio.get_running_loop().call_soon(self.end)
