@@ -194,7 +194,7 @@ class Objects:
 
         The volume's reclaim policy changes from Retain to Delete first, so that the
         cluster deletes it with its claim. With `only`, delete nothing if the node has
-        another claim by now, and no other service.
+        another claim by now, and never delete another service.
         """
         name = manifests.name(node)
         claim = await self._claim(node)
