@@ -117,7 +117,11 @@ async def _launch_spec(fleet: Fleet, work: ClaimedTask, node: Node) -> LaunchSpe
     tls = await launch_specs.next_certificate(fleet, reader, node, sealed, now=now)
     if tls is not None:
         async with work.transaction() as tx:
-            await launch_specs.keep_certificate(fleet, tx, node, tls)
+            await tx.nodes.lock(node.id)
+            # Its owner may have uploaded another one meanwhile, which stays.
+            present = await tx.launch_specs.get(node.id)
+            if present.certificate == sealed.certificate:
+                await launch_specs.keep_certificate(fleet, tx, node, tls)
         sealed = await reader.launch_specs.get(node.id)
     last_start = await reader.node_starts.get(node.id)
     return launch_specs.unseal(fleet, node, sealed, last_start=last_start)
