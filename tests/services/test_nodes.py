@@ -451,9 +451,9 @@ async def test_a_certificate_that_is_handed_in_during_a_start_is_kept(
             key=theirs.key_pem.decode(),
         )
 
-    until = fleet_harness.now + CLAIM_FOR
+    now = fleet_harness.now
     async with db.transaction() as tx:
-        (claim,) = await tx.tasks.claim(NODE, now=fleet_harness.now, until=until, most=9)
+        (claim,) = await tx.tasks.claim(NODE, now=now, until=now + CLAIM_FOR, most=9)
     with contextlib.suppress(Stale):  # the queue tries again
         await reconciler.step(fleet, Work(Hesitant(db, hand_in), claim))
     fleet_harness.now += CLAIM_FOR
