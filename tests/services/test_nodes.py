@@ -632,3 +632,22 @@ async def test_routes_are_brought_anew_where_a_change_leads_elsewhere(
         ROUTES, now=fleet_harness.now
     )
     assert (due is not None) is elsewhere
+
+
+@pytest.mark.parametrize("action", [Action.STOP, Action.DELETE])
+async def test_an_lnd_whose_start_nobody_saved_ends_all_the_same(
+    fleet_harness: FleetHarness, action: Action
+) -> None:
+    """The program is killed between lnd's start and the note of it."""
+    node, runtime = await fleet_harness.create(), fleet_harness.runtime
+    runtime.fails_after, runtime.dies = "process", True
+    with pytest.raises(asyncio.CancelledError):
+        await fleet_harness.work()
+    runtime.fails_after, runtime.dies = "", False
+    assert node.id in runtime.running
+    await fleet_harness.ask(node, action)
+    await fleet_harness.restart()
+    await fleet_harness.work()
+    assert runtime.running == {}
+    await fleet_harness.later(days=8)
+    assert (node.id in runtime.homes) is (action is Action.STOP)
