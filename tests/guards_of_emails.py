@@ -11,6 +11,22 @@ _HEADERS = "tests/domain/test_emails.py"
 
 GUARDS = (
     Guard(
+        "what a former address refused is sent to the new one",
+        "services/people/email_addresses.py",
+        "    await email_choices.resume(tx, who.person.id, now=now)\n",
+        "",
+        "tests/web/test_emails.py",
+        "old_one_refused",
+    ),
+    Guard(
+        "what a former address refuses late stops no emails to the new one",
+        "services/deliveries/event_emails.py",
+        "        if (place.position, place.attempts) != (to.position, to.attempts):",
+        "        if False:",
+        "tests/services/test_event_emails.py",
+        "sqlite and late",
+    ),
+    Guard(
         "a reset belongs to the browser that asked",
         "services/people/resets.py",
         'if not hmac.compare_digest(link.browser or b"", _digest(platform, browser)):',

@@ -154,6 +154,23 @@ GUARDS = (
         "sqlite and overlaps_a_delivery",
     ),
     Guard(
+        "what a replaced URL answers says nothing about the new one",
+        "services/deliveries/dispatchers.py",
+        "        if present is not None and _is_moved(receiver, present):",
+        "        if False:",
+        _SUBSCRIPTIONS,
+        "sqlite and answers_late",
+    ),
+    Guard(
+        "another URL gets at once what waits for an attempt",
+        "services/deliveries/subscriptions.py",
+        "            await tx.subscriptions.move("
+        "before.id, before.position, attempts=0, due=now)\n",
+        "",
+        _SUBSCRIPTIONS,
+        "sqlite and at_once",
+    ),
+    Guard(
         "the secret of a subscription is never sent",
         "services/deliveries/dispatchers.py",
         "    if not to.shows_secret:",

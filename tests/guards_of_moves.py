@@ -9,6 +9,14 @@ _COPIES = "tests/runtimes/test_copies.py"
 
 GUARDS = (
     Guard(
+        "what a move left behind is deleted after its node, too",
+        "storage/sql/relocations.sql",
+        "DELETE FROM relocation\nWHERE node_id = :node_id\n    AND step = 'done';",
+        "DELETE FROM relocation\nWHERE node_id = :node_id;",
+        "tests/services/test_relocations.py",
+        "sqlite and even_after",
+    ),
+    Guard(
         "nobody starts a node that is being moved",
         "domain/node_moves.py",
         "    if node.moves_to is not None:\n"

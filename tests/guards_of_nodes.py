@@ -4,6 +4,14 @@ from tests.guards import Guard
 
 GUARDS = (
     Guard(
+        "an lnd whose start nobody saved ends with its node",
+        "services/nodes/reconciler.py",
+        "    if _may_have_unsaved_process(node):\n",
+        "    if False:\n",
+        "tests/services/test_nodes.py",
+        "sqlite and nobody_saved",
+    ),
+    Guard(
         "whoever computes keeps the platform's event loop waiting for no slice",
         "cli/running/servers.py",
         "    processes.ask_for_short_slices()\n",

@@ -389,6 +389,24 @@ GUARDS = (
         _TEAM,
     ),
     Guard(
+        "who is removed comes back by no link that they sent",
+        "services/people/team.py",
+        "        await _end_sent(tx, organization_id, user_id, None, actor=actor, "
+        "now=now)\n",
+        "",
+        _TEAM,
+        "they_sent",
+    ),
+    Guard(
+        "who may not invite any more leaves no open invitation",
+        "services/people/team.py",
+        "        await _end_sent(tx, organization_id, user_id, role, actor=actor, "
+        "now=now)\n",
+        "",
+        _TEAM,
+        "takes_the_invitations_along",
+    ),
+    Guard(
         "only owners make owners",
         "services/people/team.py",
         "    if role is Role.OWNER and own is not Role.OWNER:",

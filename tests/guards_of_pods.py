@@ -332,10 +332,19 @@ GUARDS = (
     Guard(
         "a node is not stopped while another pod of it runs",
         _RUNTIME,
-        "        if pod is None:\n            if not",
-        "        if pod is None or pod.uid != node.process:\n            if not",
+        "        if pod is None:\n            if node.has_process and not",
+        "        if pod is None or pod.uid != node.process:\n"
+        "            if node.has_process and not",
         _STAND_IN,
         only="another_pod",
+    ),
+    Guard(
+        "a stopped node without a pod needs no volume to be known as stopped",
+        _RUNTIME,
+        "            if node.has_process and not",
+        "            if not",
+        _STAND_IN,
+        only="nobody_saved",
     ),
     Guard(
         "a launch that came to a process and failed leaves none",

@@ -263,6 +263,22 @@ GUARDS = (
         _ROTATED,
     ),
     Guard(
+        "a start overwrites no certificate that was uploaded meanwhile",
+        "services/nodes/reconciler.py",
+        "            if present.certificate == sealed.certificate:\n",
+        "            if True:\n",
+        "tests/services/test_nodes.py",
+        "sqlite and handed_in_during_a_start",
+    ),
+    Guard(
+        "none is ordered for a node whose owner uploaded one meanwhile",
+        "services/nodes/issuance.py",
+        "    return present.certificate == found.certificate\n",
+        "    return True\n",
+        "tests/services/test_issuance.py",
+        "sqlite and handed_in_while",
+    ),
+    Guard(
         "a root that may vouch for any name is not trusted",
         "trust/root.py",
         "if scope is None or not bounded:",

@@ -124,6 +124,21 @@ async def test_a_stop_ends_lnd_and_may_be_repeated(hands: Hands, node: Node) -> 
         assert (seen.alive, seen.asked) == (False, False)
 
 
+@pytest.mark.parametrize("again", [False, True])
+async def test_an_lnd_whose_process_nobody_saved_is_stopped(
+    hands: Hands,
+    node: Node,
+    again: bool,  # noqa: FBT001
+) -> None:
+    await hands.runtime.stop(node)  # there is none yet, and nothing to stop
+    started = await start(hands, node)
+    if again:
+        hands.begin_anew()
+    await hands.runtime.stop(node)
+    assert not (await hands.runtime.observe(started)).alive
+    await hands.runtime.remove(node)
+
+
 async def test_a_crash_is_told_as_one(hands: Hands, node: Node) -> None:
     node = await start(hands, node)
     await hands.crash(node)

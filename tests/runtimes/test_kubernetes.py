@@ -162,6 +162,13 @@ async def test_a_process_is_known_before_its_lnd_runs_and_can_be_stopped(
     assert not (await runtime.observe(node)).alive
 
 
+async def test_a_pod_whose_process_nobody_saved_can_be_stopped(hands: Hands) -> None:
+    await hands.runtime().stop(a_node())  # there is none yet, and nothing to stop
+    node = await hands.broken_off(a_node())
+    await hands.runtime().stop(replace(node, process=""))
+    assert hands.cluster.pod() is None
+
+
 async def test_of_a_pod_that_does_not_start_the_end_is_seen(hands: Hands) -> None:
     node, runtime, process = a_node(), hands.runtime(patience=0.001), ""
     with pytest.raises(CannotStart, match="still creating"):

@@ -13,7 +13,7 @@ from leyden.domain.events import Event
 from leyden.domain.letters import Letter
 from leyden.errors import NotFound
 from leyden.services.deliveries import event_emails, letters, owned_subscriptions
-from leyden.services.deliveries.emailing import FAILING, Emailing
+from leyden.services.deliveries.emailing import FAILING, REFUSALS, Emailing
 from leyden.services.operators.alarms import list_alarms
 from leyden.services.people import email_choices
 from leyden.services.platform import Platform
@@ -27,6 +27,7 @@ from leyden.tasks.work import Work
 from tests.conftest import NOW
 from tests.mail_server import MailServer, mail_server, text
 from tests.services.emailed import emailing, send_emails
+from tests.services.hesitant import Hesitant
 
 TEAM, ADA = "harbour", "ada@example.org"
 
@@ -177,6 +178,32 @@ async def test_an_address_that_is_refused_for_good_gets_no_more(
     found = await office.of.database.reader.subscriptions.find(kept[0].subscription_id)
     assert found is not None
     assert found.pause == "gone"
+
+
+async def test_what_an_old_address_refuses_late_does_not_stop_the_new_one(
+    office: Office,
+) -> None:
+    """An attempt may take a minute; they changed their address meanwhile."""
+    office.served.answers["RCPT"] = "550 no such user"
+    await office.tell("a")
+    for _ in range(REFUSALS - 1):
+        await office.pass_time(hours=1)
+    office.now += timedelta(hours=1)
+    db = office.of.database
+
+    async def moved() -> None:
+        async with db.transaction() as tx:
+            await email_choices.resume(tx, "ada", now=office.now)
+
+    async with db.transaction() as tx:
+        until = office.now + timedelta(seconds=30)
+        [claim] = await tx.tasks.claim(
+            SUBSCRIPTIONS, now=office.now, until=until, most=9
+        )
+    await event_emails.deliver(office.of, Work(Hesitant(db, moved), claim))
+    office.served.answers["RCPT"] = "250 OK"
+    await office.pass_time()
+    assert office.named() == [["a"]]
 
 
 async def test_a_persons_subscription_is_no_endpoint_of_the_team(

@@ -27,6 +27,7 @@ from leyden.values import replace
 from tests.conftest import NOW
 from tests.helpers import work
 from tests.services.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness
+from tests.services.hesitant import Hesitant
 
 API = "api.harbour.example"
 
@@ -316,6 +317,27 @@ async def test_a_certificate_that_was_handed_in_is_left_alone(
     await issuance_harness.all_obtained()
     await restarted(fleet_harness, node)
     assert issuance_harness.theirs(issuance_harness.served(node))
+
+
+async def test_one_that_is_handed_in_while_names_are_looked_for_is_left_alone(
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness, tmp_path: Path
+) -> None:
+    node = await fleet_harness.running()
+    handed_in = open_or_create(tmp_path / "theirs", now=fleet_harness.now).issue(
+        node.api_endpoint, now=fleet_harness.now
+    )
+    db, now = fleet_harness.fleet.database, fleet_harness.now
+    async with db.transaction() as tx:
+        await tx.tasks.put(CERTIFICATES, EVERYTHING, due=now)
+        (claim,) = await tx.tasks.claim(
+            CERTIFICATES, now=now, until=now + CLAIM_FOR, most=1
+        )
+    late = Hesitant(db, partial(renew, fleet_harness, node, handed_in))
+    await issuance.request_missing(issuance_harness.issuance, Work(late, claim))
+    await fleet_harness.work()
+    await issuance_harness.all_obtained()
+    await restarted(fleet_harness, node)
+    assert issuance_harness.served(node) == handed_in
 
 
 async def test_who_asks_for_a_new_one_is_given_theirs(

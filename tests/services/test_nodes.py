@@ -1,6 +1,7 @@
 """Nodes from the wish to the end, with everything outside faked but the database."""
 
 import asyncio
+import contextlib
 import uuid
 from datetime import timedelta
 from pathlib import Path
@@ -13,15 +14,23 @@ from leyden import values
 from leyden.certificates.authority import open_or_create
 from leyden.domain.nodes import Action, DesiredState, Network, Node, Status
 from leyden.domain.observations import State
-from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Taken
+from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Stale, Taken
 from leyden.gateway.routes import Address, Listener
-from leyden.services.nodes import certificate_expiry, commands, views
-from leyden.services.nodes.fleet import ROUTES
+from leyden.services.nodes import certificate_expiry, commands, reconciler, views
+from leyden.services.nodes.fleet import NODE, ROUTES
 from leyden.services.nodes.records import Records
+from leyden.tasks.work import Work
 from tests.away import BusyDatabase
 from tests.conftest import NOW
 from tests.metrics import Observed
-from tests.services.fleet_harness import HARBOUR, OTHER_SHORE, SETTINGS, FleetHarness
+from tests.services.fleet_harness import (
+    CLAIM_FOR,
+    HARBOUR,
+    OTHER_SHORE,
+    SETTINGS,
+    FleetHarness,
+)
+from tests.services.hesitant import Hesitant
 
 
 def certificates_ending(standing: str) -> float | None:
@@ -417,6 +426,42 @@ async def test_a_certificate_can_be_renewed_by_hand(
     assert await views.certificate(fleet_harness.fleet, HARBOUR, node.id) != first
 
 
+async def test_a_certificate_that_is_handed_in_during_a_start_is_kept(
+    fleet_harness: FleetHarness, tmp_path: Path
+) -> None:
+    """The start has found ours due for renewal, and stores the next one."""
+    node = await fleet_harness.running()
+    fleet, db = fleet_harness.fleet, fleet_harness.fleet.database
+    theirs = open_or_create(tmp_path / "theirs", now=NOW).issue(
+        node.api_endpoint, now=fleet_harness.now
+    )
+    fleet_harness.now += timedelta(days=200)
+    fleet_harness.runtime.end(node.id)
+    await fleet_harness.settled()
+    fleet_harness.now += timedelta(seconds=5)
+
+    async def hand_in() -> None:
+        await commands.renew_certificate(
+            fleet,
+            HARBOUR,
+            node.id,
+            actor="key:7",
+            now=fleet_harness.now,
+            certificate=theirs.chain_pem.decode(),
+            key=theirs.key_pem.decode(),
+        )
+
+    now = fleet_harness.now
+    async with db.transaction() as tx:
+        (claim,) = await tx.tasks.claim(NODE, now=now, until=now + CLAIM_FOR, most=9)
+    with contextlib.suppress(Stale):  # the queue tries again
+        await reconciler.step(fleet, Work(Hesitant(db, hand_in), claim))
+    fleet_harness.now += CLAIM_FOR
+    await fleet_harness.work()
+    assert fleet_harness.runtime.homes[node.id].tls == theirs
+    assert await views.certificate(fleet, HARBOUR, node.id) == theirs.chain_pem
+
+
 async def test_a_certificate_that_was_handed_in_is_kept_until_it_ends(
     fleet_harness: FleetHarness, tmp_path: Path
 ) -> None:
@@ -587,3 +632,22 @@ async def test_routes_are_brought_anew_where_a_change_leads_elsewhere(
         ROUTES, now=fleet_harness.now
     )
     assert (due is not None) is elsewhere
+
+
+@pytest.mark.parametrize("action", [Action.STOP, Action.DELETE])
+async def test_an_lnd_whose_start_nobody_saved_ends_all_the_same(
+    fleet_harness: FleetHarness, action: Action
+) -> None:
+    """The program is killed between lnd's start and the note of it."""
+    node, runtime = await fleet_harness.create(), fleet_harness.runtime
+    runtime.fails_after, runtime.dies = "process", True
+    with pytest.raises(asyncio.CancelledError):
+        await fleet_harness.work()
+    runtime.fails_after, runtime.dies = "", False
+    assert node.id in runtime.running
+    await fleet_harness.ask(node, action)
+    await fleet_harness.restart()
+    await fleet_harness.work()
+    assert runtime.running == {}
+    await fleet_harness.later(days=8)
+    assert (node.id in runtime.homes) is (action is Action.STOP)

@@ -11,7 +11,7 @@ from leyden.domain.nodes import Action, DesiredState, Node, RuntimeName, Status
 from leyden.domain.observations import State
 from leyden.domain.relocations import Relocation, Step
 from leyden.domain.starts import Start
-from leyden.errors import NotAllowed, NotFound, SetupError, Stale
+from leyden.errors import ClusterAway, NotAllowed, NotFound, SetupError, Stale
 from leyden.runtimes.base import Checkpoint, LaunchSpec
 from leyden.runtimes.composite import SeveralRuntimes
 from leyden.runtimes.fake import FakeRuntime
@@ -390,6 +390,46 @@ async def test_a_node_that_is_deleted_meanwhile_is_deleted_where_it_arrives(
         await shores.fleet_harness.fleet.database.reader.relocations.find(node.id)
         is None
     )
+
+
+class Uncleaned:
+    """A side that does not respond when its leftovers are to be deleted."""
+
+    def __init__(self, side: FakeSide) -> None:
+        self._side = side
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._side, name)
+
+    @asynccontextmanager
+    async def leftovers(
+        self, node: Node
+    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
+        raise ClusterAway(f"node {node.id}: no response")
+        yield
+
+
+async def test_what_a_move_left_behind_is_deleted_even_after_its_node(
+    shores: Shores,
+) -> None:
+    node = await running(shores)
+    reader = shores.fleet_harness.fleet.database.reader
+    shores.serve({**shores.sides, LOCAL: Uncleaned(shores.sides[LOCAL])})
+    await shores.move(node)
+    while (await shores.found(node)).step is not Step.CLEANING:
+        await shores.fleet_harness.later(seconds=20)
+    await shores.fleet_harness.ask(node, Action.DELETE)
+    await shores.fleet_harness.later(days=8)
+    await shores.fleet_harness.later(minutes=10)
+    assert [each.homes for each in shores.runtimes.values()] == [{}, {}]
+    assert node.id in shores.sides[LOCAL].sealed
+    for _ in range(MOST_FAILURES):
+        await shores.fleet_harness.later(minutes=10)
+    assert len(await relocations.alarms(reader)) == 1
+    shores.serve(shores.sides)
+    await shores.fleet_harness.later(minutes=10)
+    assert shores.sides[LOCAL].sealed == {}
+    assert await relocations.alarms(reader) == []
 
 
 async def test_a_stopped_node_is_moved_and_stays_stopped(shores: Shores) -> None:

@@ -83,6 +83,16 @@ class Office:
             actor="test",
         )
 
+    async def move(self, made: Subscription, url: str) -> None:
+        await subscriptions.change(
+            self.dispatcher,
+            TEAM,
+            made.id,
+            Wanted(url=url),
+            scopes=ALL,
+            actor="test",
+        )
+
     async def tell(self, *kinds: str, team: str = TEAM) -> None:
         async with self.database.transaction() as tx:
             for kind in kinds:
@@ -179,6 +189,50 @@ async def test_one_that_fails_holds_up_itself_and_no_other(office: Office) -> No
         ("order.paid", "delivered"),
         ("order.filled", "delivered"),
     ]
+
+
+async def test_what_the_old_url_answers_late_does_not_pause_the_new_one(
+    office: Office,
+) -> None:
+    made = await office.subscribe("*")
+
+    async def late(_: Received) -> Answer:
+        await office.move(made, OTHER_URL)
+        return Answer(status=410)
+
+    office.sender.answers[URL] = late
+    await office.tell("order.created", "order.paid")
+    await office.work()
+    assert office.got() == ["order.created"]
+    assert office.got(OTHER_URL) == ["order.created", "order.paid"]
+    assert office.ids()[0] == office.ids(OTHER_URL)[0]
+    after = await office.database.reader.subscriptions.find(made.id)
+    assert after is not None
+    assert (after.pause, after.failing_since) == (None, None)
+
+
+async def test_another_url_gets_what_waits_at_once(office: Office) -> None:
+    made = await office.subscribe("*")
+    office.sender.answers[URL] = BROKEN
+    await office.tell("order.created", "order.paid")
+    for _ in range(5):
+        await office.pass_time(hours=4)  # the next attempt is hours away
+    await office.move(made, OTHER_URL)
+    await office.work()
+    assert office.got(OTHER_URL) == ["order.created", "order.paid"]
+
+
+async def test_one_that_goes_on_is_sent_what_waits_at_once(office: Office) -> None:
+    made = await office.subscribe("*")
+    office.sender.answers[URL] = BROKEN
+    await office.tell("order.created")
+    for _ in range(5):
+        await office.pass_time(hours=4)
+    office.sender.received.clear()
+    office.sender.answers[URL] = Answer(status=204)
+    await office.stop(made, stopped=False)
+    await office.work()
+    assert office.got() == ["order.created"]
 
 
 async def test_what_is_given_up_can_be_sent_again_from_any_event(

@@ -378,6 +378,36 @@ async def test_another_url_begins_anew(post: Post) -> None:
     assert post.told[1:] == ["waiting_unlock"]
 
 
+@pytest.mark.parametrize("answer", [Answer(status=410), AWAY])
+async def test_what_the_old_url_answers_late_does_not_pause_the_new_one(
+    post: Post, answer: Answer
+) -> None:
+    """An attempt takes up to 15 s, and owners change the URL because it fails."""
+    node = await post.house()
+    other = "https://books.harbour.test/"
+    moved = replace(node, settings=some_settings(webhook=other))
+    post.answers(AWAY)
+    await post.announce(node, UPDATE)
+    await post.run()
+    post.now += timedelta(days=5)
+    post.sender.received.clear()
+
+    async def late(_: Received) -> Answer:
+        async with post.database.transaction() as tx:
+            await tx.nodes.save(node, moved)
+            await announcements.url_changed(tx, moved, now=post.now)
+        return answer
+
+    post.sender.answers[URL] = late
+    await post.announce(node, "waiting_unlock")
+    await post.run()
+    receiver = await post.database.reader.receivers.get(node.id)
+    assert (receiver.url, receiver.pause) == (other, None)
+    await post.pass_time(days=1)
+    assert post.sender.received[-1].url == other
+    assert post.told[-1] == "waiting_unlock"
+
+
 async def test_without_a_url_nothing_waits_any_more(post: Post) -> None:
     node = await post.house()
     post.answers(AWAY)

@@ -239,6 +239,27 @@ async def test_who_refuses_emails_gets_them_once_they_choose_anew(
     assert "rejected our" not in (await alice.get(f"{ACCOUNT}/emails")).text
 
 
+async def test_a_new_address_gets_emails_that_the_old_one_refused(
+    alice: Visitor, office: Emailing, served: MailServer, fleet_harness: FleetHarness
+) -> None:
+    """Its link has just arrived, and people move because the old mailbox is gone."""
+    of = alice.organization_id
+    await confirmed(alice, office, served)
+    served.answers["RCPT"] = "550 no such user"
+    for _ in range(4):
+        await tell(office, of, "node.failed")
+        fleet_harness.now += timedelta(hours=1)
+    assert "rejected our emails" in (await alice.get(f"{ACCOUNT}/emails")).text
+    served.answers["RCPT"] = "250 OK"
+    await alice.get(ACCOUNT)
+    await alice.submit(f"{ACCOUNT}/email", {"email": NEW, "present": PASSWORD})
+    await used(alice, await link_to(office, served, NEW))
+    assert "rejected our emails" not in (await alice.get(f"{ACCOUNT}/emails")).text
+    before = len(served.texts(NEW))
+    await tell(office, of, "node.failed")
+    assert len(served.texts(NEW)) > before
+
+
 async def test_an_operator_gets_alarms(
     alice: Visitor, platform: Platform, office: Emailing, served: MailServer
 ) -> None:

@@ -201,6 +201,45 @@ async def test_who_was_removed_has_no_link_left(
     assert await roles(platform, of) == {"alice": "owner"}
 
 
+async def test_who_is_removed_comes_back_by_no_link_that_they_sent(
+    alice: Visitor, nobody: Visitor, platform: Platform, site: Site
+) -> None:
+    """They have seen the links, and may read the emails of the address."""
+    of = alice.organization_id
+    admin = await person(platform, site, "dora", of, Role.ADMIN)
+    theirs = (await invite(admin, "erin@example.org", "admin")).partition("word=")[2]
+    hers = (await invite(alice, "frank@example.org")).partition("word=")[2]
+    await alice.get(f"{alice.root}/team")
+    them = await user_id(platform, "dora")
+    await alice.submit(f"{alice.root}/team/remove", {"user": them})
+    assert (await nobody.get(f"/app/invitation?word={theirs}")).status == 404
+    await nobody.get(f"/app/invitation?word={hers}")
+    refused = await nobody.submit(
+        "/app/invitation", {"word": theirs, "password": PASSWORD}
+    )
+    assert refused.status == 404
+    joined = await nobody.submit(
+        "/app/invitation", {"word": hers, "password": PASSWORD}
+    )
+    assert joined.status == 303
+    assert await roles(platform, of) == {"alice": "owner", "frank": "developer"}
+
+
+async def test_a_role_that_is_taken_away_takes_the_invitations_along(
+    alice: Visitor, platform: Platform, site: Site
+) -> None:
+    of, now = alice.organization_id, platform.clock()
+    owner = await person(platform, site, "dora", of, Role.OWNER)
+    for name, role in (("erin", "owner"), ("frank", "viewer")):
+        await invite(owner, f"{name}@example.org", role)
+    await alice.get(f"{alice.root}/team")
+    them = await user_id(platform, "dora")
+    for role, left in (("admin", ["frank"]), ("developer", [])):
+        await alice.submit(f"{alice.root}/team/role", {"user": them, "role": role})
+        open_ = await invitations.list_(platform, of, now=now)
+        assert [each.email.partition("@")[0] for each in open_] == left
+
+
 async def test_a_member_accepts_nothing(
     alice: Visitor, bob: Visitor, platform: Platform
 ) -> None:

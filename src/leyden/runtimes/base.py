@@ -65,7 +65,11 @@ class Runtime(Protocol):
         ...
 
     async def stop(self, node: Node) -> None:
-        """Stop the node's lnd gracefully, and wait until it has ended."""
+        """Stop the node's lnd gracefully, and wait until it has ended.
+
+        If no process is stored for the node, stop the lnd that runs all the same, if
+        any: its start was interrupted before its process was saved.
+        """
         ...
 
     async def remove(self, node: Node) -> None:

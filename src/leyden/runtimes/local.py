@@ -132,6 +132,10 @@ class LocalRuntime:
 
     async def stop(self, node: Node) -> None:
         """Stop lnd: terminate, wait for the grace period, then kill."""
+        if not node.has_process:
+            if (found := await self._holder(node)) is not None:
+                await processes.stop(found, grace_s=self._grace_s)
+            return
         running = Identity.read(node.process)
         if not processes.alive(running) and self._is_unknown(node):
             raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")

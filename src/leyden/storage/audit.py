@@ -128,6 +128,19 @@ class Audit:
         )
         return [line_of(row) for row in rows]
 
+    async def actor(
+        self, organization_id: str, subject: str, action: str, *, at: datetime
+    ) -> str:
+        """Return who did this to a subject at this time; "" if nobody did."""
+        rows = await self._run(
+            sql.actor,
+            organization_id=organization_id,
+            subject=subject,
+            action=action,
+            at=to_us(at),
+        )
+        return str(rows[0][0]) if rows else ""
+
 
 def line_of(row: Row) -> Line:
     """Build the entry from a row."""

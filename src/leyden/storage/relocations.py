@@ -56,7 +56,7 @@ class Relocations:
             raise Stale(f"the move of node {before.node_id} advanced in the meantime")
 
     async def delete(self, node_id: str) -> None:
-        """Delete the record of a node's moves."""
+        """Delete the record of a node's last move, unless data of it is left over."""
         await self._run(sql.delete, node_id=node_id)
 
 

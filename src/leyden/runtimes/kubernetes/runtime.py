@@ -150,7 +150,7 @@ class KubernetesRuntime:
         await self._view.ready()
         pod = await self._objects.pod(node)
         if pod is None:
-            if not await self._objects.has_claim(node):
+            if node.has_process and not await self._objects.has_claim(node):
                 raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
         elif why := self._launches.unseen(node.id, pod):
             raise NodeAway(f"node {node.id}: {why}")

@@ -120,18 +120,20 @@ async def _run_next(
             async with due.transaction() as tx:
                 # The task before its events, as `announcements.announce` locks them.
                 await tx.tasks.lock(due.claim)
+                former = receiver
                 receiver = await record(
                     dispatcher, tx, mail, receiver, event, answer, at=begun
                 )
+                moved = _is_moved(former, receiver)
                 following = None
                 # What was announced meanwhile has made the task due once more.
                 if receiver.pause is None and not (alone and answer.is_success):
                     following, alone = await mail.next(tx, receiver, now=now)
                 if following is None:
                     await due.done(tx)
-                elif following.due > now:
+                elif following.due > now or moved:
                     await due.reschedule(tx, due=following.due)
-            if following is None or following.due > now:
+            if following is None or following.due > now or moved:
                 return
             event, begun = following, now
     async with due.transaction() as tx:
@@ -182,8 +184,15 @@ async def record(
     """Save an attempt and its effect on the event; return the new receiver.
 
     A delivered event stays delivered, and a failure does not make an event
-    pending again: both happen when an event is redelivered by hand.
+    pending again: both happen when an event is redelivered by hand. A failure at a URL
+    that was replaced meanwhile says nothing about the new one, which gets the event.
     """
+    if not answer.is_success:
+        present = await mail.find(tx, receiver.key)
+        if present is not None and _is_moved(receiver, present):
+            again = Verdict(state=State.PENDING, due=dispatcher.clock())
+            await mail.settle(tx, receiver, event, answer, again, at=at)
+            return present
     verdict = judge(
         answer,
         attempt=event.attempts + 1,
@@ -227,6 +236,10 @@ def open_secrets(
     if old is not None and until is not None and now < until:
         opened.append(dispatcher.sealer.open(old, purpose=receiver.old_purpose))
     return [secret.decode() for secret in opened]
+
+
+def _is_moved(before: Addressee, after: Addressee) -> bool:
+    return (before.url, before.sealed_place) != (after.url, after.sealed_place)
 
 
 def _log_outcome(

@@ -243,7 +243,11 @@ async def _failed(
     log.info("email not sent", extra={"subscription": to.id, "why": str(error)})
     async with due.transaction() as tx:
         await tx.tasks.lock(due.claim)
-        await tx.subscriptions.lock(to.id)
+        place = await tx.subscriptions.lock(to.id)
+        if (place.position, place.attempts) != (to.position, to.attempts):
+            # They have chosen anew, or another address, which has refused nothing.
+            await due.reschedule(tx, due=now)
+            return
         await tx.subscriptions.move(to.id, to.position, attempts=attempts, due=again)
         if is_over:
             since = to.failing_since or now

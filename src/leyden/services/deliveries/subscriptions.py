@@ -104,7 +104,7 @@ async def change(
 ) -> Subscription:
     """Change a subscription, stop it, or let it go on from where it was.
 
-    Another URL, or going on, forgets that it failed.
+    Another URL, or going on, forgets that it failed, and sends what waits at once.
     """
     now = dispatcher.clock()
     async with dispatcher.database.transaction() as tx:
@@ -123,6 +123,8 @@ async def change(
             after = replace(after, stopped=wanted.stopped)
         if _is_moved(before, after) or wanted.stopped is False:
             after = replace(after, failing_since=None, pause=None)
+            # What waits for another attempt is sent now: that may be a day away.
+            await tx.subscriptions.move(before.id, before.position, attempts=0, due=now)
         await tx.subscriptions.change(after)
         await audit(tx, after, "subscription changed", actor=actor, now=now)
     return after

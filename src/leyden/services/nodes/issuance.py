@@ -32,6 +32,7 @@ from leyden.services.shared.fair_pool import UPLOADS
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import Database
 from leyden.storage.issued import Issued
+from leyden.storage.launch_specs import SealedLaunchSpec
 from leyden.storage.secrets import Sealer
 from leyden.storage.stores import Stores
 from leyden.values import Struct, field
@@ -88,29 +89,39 @@ async def request_missing(issuance: Issuance, due: ClaimedTask) -> None:
     Nodes with a certificate uploaded by their owner are skipped.
     """
     now = issuance.clock()
-    names: dict[str, str | None] = {}
+    names: dict[str, SealedLaunchSpec | None] = {}
     if issuance.own_name:
         names[issuance.own_name] = None
     if issuance.fleet is not None:
         names |= await _nodes_without(issuance.fleet)
     async with due.transaction() as tx:
-        for name, node_id in names.items():
+        for name, found in names.items():
+            if found is not None and not await _still_serves(tx, found):
+                continue
+            node_id = found.node_id if found is not None else None
             if await tx.issued.add(name, node_id=node_id):
                 await tx.tasks.put(ISSUANCE, name, due=now)
         await due.reschedule(tx, due=now + issuance.rules.look_every)
 
 
-async def _nodes_without(fleet: Fleet) -> dict[str, str | None]:
+async def _nodes_without(fleet: Fleet) -> dict[str, SealedLaunchSpec]:
     """Return the nodes that serve a certificate of ours and wait for no other one."""
     reader = fleet.database.reader
-    chains = {
-        node_id: (await reader.launch_specs.get(node_id)).certificate
+    found = [
+        await reader.launch_specs.get(node_id)
         for node_id in await reader.issued.nodes_without_request()
-    }
+    ]
     ours = await asyncio.to_thread(  # no helper: an authority has a key
-        lambda: [i for i, chain in chains.items() if fleet.authority.issued(chain)]
+        lambda: [each for each in found if fleet.authority.issued(each.certificate)]
     )
-    return {(await reader.nodes.get(i)).api_endpoint: i for i in ours}
+    return {(await reader.nodes.get(each.node_id)).api_endpoint: each for each in ours}
+
+
+async def _still_serves(tx: Stores, found: SealedLaunchSpec) -> bool:
+    """Lock the node; return False if its owner uploaded a certificate meanwhile."""
+    await tx.nodes.lock(found.node_id)
+    present = await tx.launch_specs.get(found.node_id)
+    return present.certificate == found.certificate
 
 
 async def obtain(issuance: Issuance, due: ClaimedTask) -> None:

@@ -15,7 +15,7 @@ import logging
 from datetime import datetime
 
 from leyden.domain.node_moves import Step, give_up, plan
-from leyden.domain.nodes import Node
+from leyden.domain.nodes import DesiredState, Node
 from leyden.domain.observations import (
     Observation,
     observe,
@@ -38,6 +38,8 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
     node = await fleet.database.reader.nodes.find(work.key)
     if node is None:
         return
+    if _may_have_unsaved_process(node):
+        await fleet.runtime.stop(node)
     match plan(node, fleet.clock()):
         case Step.START:
             await _start(fleet, work, node)
@@ -58,6 +60,16 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
         case Step.WAIT | Step.NOTHING:
             pass
     await _end(fleet, work)
+
+
+def _may_have_unsaved_process(node: Node) -> bool:
+    """Return whether an lnd may run although its owner wants none, and none is known.
+
+    A start was interrupted before its process was saved, and its owner stopped or
+    deleted the node before it was repeated.
+    """
+    wanted = node.wanted is DesiredState.RUNNING
+    return not wanted and not node.has_process and node.moves_to is None
 
 
 async def store_observation(
@@ -117,7 +129,11 @@ async def _launch_spec(fleet: Fleet, work: ClaimedTask, node: Node) -> LaunchSpe
     tls = await launch_specs.next_certificate(fleet, reader, node, sealed, now=now)
     if tls is not None:
         async with work.transaction() as tx:
-            await launch_specs.keep_certificate(fleet, tx, node, tls)
+            await tx.nodes.lock(node.id)
+            # Its owner may have uploaded another one meanwhile, which stays.
+            present = await tx.launch_specs.get(node.id)
+            if present.certificate == sealed.certificate:
+                await launch_specs.keep_certificate(fleet, tx, node, tls)
         sealed = await reader.launch_specs.get(node.id)
     last_start = await reader.node_starts.get(node.id)
     return launch_specs.unseal(fleet, node, sealed, last_start=last_start)

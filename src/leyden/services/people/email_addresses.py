@@ -142,6 +142,7 @@ async def _move(
         raise Conflict(_IN_USE)
     # What was sent to the old address opens nothing any more.
     await tx.email_links.end_all(who.person.id)
+    await email_choices.resume(tx, who.person.id, now=now)
     await tx.audit.add(
         at=now,
         actor=who.actor,

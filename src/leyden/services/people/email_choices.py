@@ -164,6 +164,17 @@ async def subscribe(
         await _add(platform, tx, user_id, organization_id, types, now=now)
 
 
+async def resume(tx: Stores, user_id: str, *, now: datetime) -> None:
+    """Send to a new address what waits, also what the former one refused."""
+    for each in await tx.email_subscriptions.list_(user_id):
+        # The task before its row, as the dispatcher locks them.
+        await tx.tasks.put(SUBSCRIPTIONS, each.subscription_id, due=now)
+        before = await tx.subscriptions.lock(each.subscription_id)
+        after = replace(before, pause=None, failing_since=None)
+        await tx.subscriptions.change(after)
+        await tx.subscriptions.move(before.id, before.position, attempts=0, due=now)
+
+
 async def leave(tx: Stores, user_id: str, organization_id: str) -> None:
     """End a former member's emails."""
     present = await _find(tx, user_id, organization_id)

@@ -17,7 +17,7 @@ from leyden.services.people import (
     passwords,
     people_events,
 )
-from leyden.services.people.team import check_may_make
+from leyden.services.people.team import INVITED, check_may_make
 from leyden.services.platform import Platform
 from leyden.services.shared import quotas, rights
 from leyden.storage.invitations import Invitation
@@ -78,7 +78,7 @@ async def invite(
         await tx.audit.add(
             at=now,
             actor=actor,
-            action="member invited",
+            action=INVITED,
             subject=invitation.id,
             organization_id=organization_id,
             email=invitation.email,

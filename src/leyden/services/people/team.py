@@ -1,9 +1,10 @@
 """Members of an organization: roles and invitations; an owner remains."""
 
 from datetime import datetime
+from typing import Final
 
 from leyden.domain.accounts import Membership, Role
-from leyden.domain.sign_in import Right
+from leyden.domain.sign_in import RIGHTS, Right
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound
 from leyden.services.people import (
     email_choices,
@@ -13,6 +14,8 @@ from leyden.services.platform import Platform
 from leyden.services.shared import rights
 from leyden.storage.people import Member
 from leyden.storage.stores import Stores
+
+INVITED: Final = "member invited"  # in the audit log
 
 
 async def members(platform: Platform, organization_id: str) -> list[Member]:
@@ -47,6 +50,7 @@ async def set_role(
             tx.events.add(
                 people_events.of_new_role(organization_id, member, role), at=now
             )
+        await _end_sent(tx, organization_id, user_id, role, actor=actor, now=now)
         await tx.audit.add(
             at=now,
             actor=actor,
@@ -65,7 +69,10 @@ async def remove(
     actor: str,
     now: datetime,
 ) -> None:
-    """Remove a member from the organization, at once; an owner remains."""
+    """Remove a member from the organization, at once; an owner remains.
+
+    Invitations for them end, and those that they sent.
+    """
     async with platform.database.transaction() as tx:
         _, member = await _changeable(tx, actor, organization_id, user_id)
         if member.role is Role.OWNER:
@@ -74,6 +81,7 @@ async def remove(
         await email_choices.leave(tx, user_id, organization_id)
         tx.events.add(people_events.of_former_member(organization_id, member), at=now)
         await tx.invitations.end_for(organization_id, member.person.email, now=now)
+        await _end_sent(tx, organization_id, user_id, None, actor=actor, now=now)
         await tx.audit.add(
             at=now,
             actor=actor,
@@ -82,6 +90,40 @@ async def remove(
             organization_id=organization_id,
             role=member.role,
         )
+
+
+async def _end_sent(
+    tx: Stores,
+    organization_id: str,
+    user_id: str,
+    role: Role | None,
+    *,
+    actor: str,
+    now: datetime,
+) -> None:
+    """End the open invitations that a person sent, unless this role may send them.
+
+    They have seen the links, and could come back by one.
+    """
+    for each in await tx.invitations.list_(organization_id, now=now):
+        sender = await tx.audit.actor(
+            organization_id, each.id, INVITED, at=each.created
+        )
+        if sender == f"user:{user_id}" and not _may_invite(role, each.role):
+            await tx.invitations.end(organization_id, each.id, now=now)
+            await tx.audit.add(
+                at=now,
+                actor=actor,
+                action="invitation withdrawn",
+                subject=each.id,
+                organization_id=organization_id,
+            )
+
+
+def _may_invite(own: Role | None, role: Role) -> bool:
+    if own is None or Right.TEAM not in RIGHTS[own]:
+        return False
+    return role is not Role.OWNER or own is Role.OWNER
 
 
 async def _changeable(

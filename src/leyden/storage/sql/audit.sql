@@ -20,6 +20,15 @@ WHERE organization_id = :organization_id
 ORDER BY at DESC
 LIMIT :most;
 
+-- name: actor
+-- The time is exact, so it is found at once, however long the log is.
+SELECT actor
+FROM audit
+WHERE organization_id = :organization_id
+    AND at = :at
+    AND subject = :subject
+    AND action = :action;
+
 -- name: of_organization
 SELECT *
 FROM audit

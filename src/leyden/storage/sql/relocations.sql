@@ -41,5 +41,7 @@ WHERE node_id = :node_id
 RETURNING node_id;
 
 -- name: delete
+-- Not before what it left behind is deleted: the task needs it.
 DELETE FROM relocation
-WHERE node_id = :node_id;
+WHERE node_id = :node_id
+    AND step = 'done';
