@@ -9,22 +9,22 @@ from leyden.domain.orders import ENDED, TICKETED, Order, Status
 from leyden.domain.payments import OutputState
 from leyden.domain.tickets import Lease
 from leyden.services.operators.broken_rules import Broken
-from leyden.storage.database import Database
 from leyden.storage.ledger import Written
+from leyden.storage.stores import Stores
 
 _SELLERS = {ledger.AUCTION, ledger.SELLER}
 
 
 async def broken_by(
-    database: Database, order: Order, lease: Lease | None
+    rows: Stores, order: Order, lease: Lease | None
 ) -> AsyncIterator[Broken]:
     """Yield the rules that an order breaks: entries, moves, ticket and outputs."""
-    entries = await database.reader.ledger.of_order(order.id)
+    entries = await rows.ledger.of_order(order.id)
     for problem in _holding(order, entries):
         yield Broken("I6", f"order {order.id}: {problem}")
     for problem in _cost(order, lease, entries):
         yield Broken("I11", f"order {order.id}: {problem}")
-    moves = await database.reader.moves.of_order(order.id)
+    moves = await rows.moves.of_order(order.id)
     if not _is_walk(order, moves):
         what = f"its recorded status changes do not lead to {order.status}"
         yield Broken("I8", f"order {order.id}: {what}")
@@ -35,10 +35,10 @@ async def broken_by(
     if order.status in TICKETED and has_ticket is is_direct:
         what = "and direct, but has a ticket" if is_direct else "without a ticket"
         yield Broken("I9", f"order {order.id}: it is {order.status} {what}")
-    coins = await database.reader.reserved_coins.of_order(order.id)
+    coins = await rows.reserved_coins.of_order(order.id)
     if coins and order.status in ENDED:
         yield Broken("I9", f"order {order.id}: it has ended, but still reserves coins")
-    for known in await database.reader.outputs.of_order(order.id):
+    for known in await rows.outputs.of_order(order.id):
         booked = sum(
             (1 if each.entry.source == ledger.RECEIVED else -1) * each.entry.sats
             for each in entries
