@@ -124,6 +124,22 @@ _ENTRY = (
             ],
         ),
         (
+            "cancelled",
+            "UPDATE channel_order SET credit_refund = 999 WHERE id = :id",
+            [("I6: order cancelled: its refund is 999 sat, but 1,000 became credit")],
+        ),
+        (
+            "by_chain",
+            f"{_ENTRY} 'corrections', 'credit:harbour', 7, :id, 'me', '')",
+            [
+                (
+                    "I2: the stored balance of credit:harbour is 0 sat, but its "
+                    "entries sum to 7"
+                ),
+                "I6: order by_chain: its money moved at another organization",
+            ],
+        ),
+        (
             "by_chain",
             f"{_ENTRY} 'corrections', 'held:' || CAST(:id AS TEXT), 7, :id, 'me', '')",
             [

@@ -1,7 +1,7 @@
 """Check an order's money, status changes, ticket and cost against the ledger."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
 from leyden.domain import ledger
 from leyden.domain.ledger import Reason
@@ -91,7 +91,7 @@ def _cost(
             yield f"its buyer should get {due:,} sat back, but got {back:,}"
 
 
-def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
+def _holding(order: Order, entries: Sequence[Written]) -> list[str]:
     """List what is wrong with the money that an order holds, spent or returned."""
     place = ledger.held(order.id)
     into: Counter[Reason] = Counter()
@@ -102,6 +102,14 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
         if each.entry.source == place:
             out[each.entry.what] += each.entry.sats
     holds = into.total() - out.total()
+    refund = sum(
+        each.entry.sats
+        for each in entries
+        if each.entry.source == place
+        and each.entry.what is Reason.RELEASED
+        and each.entry.target == ledger.credit(order.organization_id)
+        and not each.entry.key.startswith(ledger.UNUSED_FEE)
+    )
     status = order.status
     spent = sum(out[each] - into[each] for each in ledger.SPENT)
     back = out[Reason.RELEASED] if status is Status.FILLED else 0
@@ -114,6 +122,14 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
             into[Reason.CREDIT_USED] != order.credit_used
         ),
         "its charge does not match the ledger": into[Reason.CHARGED] != order.charged,
+        f"its refund is {order.credit_refund:,} sat, but {refund:,} became credit": (
+            refund != order.credit_refund
+        ),
+        "its money moved at another organization": any(
+            owner not in {"", order.id, order.organization_id}
+            for each in entries
+            for owner in (_owner(each.entry.source), _owner(each.entry.target))
+        ),
         f"it has ended, but still holds {holds:,} sat": status in ENDED and holds,
         f"it is {status}, but holds {holds:,} sat instead of {price:,}": (
             status in TICKETED - ENDED
@@ -131,6 +147,11 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
         ),
     }
     return [problem for problem, is_broken in found.items() if is_broken]
+
+
+def _owner(place: str) -> str:
+    """Return the order or organization of a place; "" for the operator's."""
+    return place.partition(":")[2]
 
 
 def _is_walk(order: Order, moves: list[tuple[Status, Status]]) -> bool:
