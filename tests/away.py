@@ -39,6 +39,11 @@ class AwayDatabase:
         """Begin none."""
         yield self.reader
 
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Stores]:
+        """Show none."""
+        yield self.reader
+
     def listen(self, wake: Wake) -> None:
         """Announce nothing."""
 
@@ -75,6 +80,12 @@ class BusyDatabase:
             raise Stale
         async with self._database.transaction() as tx:
             yield tx
+
+    @asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Stores]:
+        """Show the database's own."""
+        async with self._database.snapshot() as stores:
+            yield stores
 
     def listen(self, wake: Wake) -> None:
         """Announce what the database announces."""

@@ -236,6 +236,22 @@ GUARDS = (
         _POOL,
     ),
     Guard(
+        "verify sees a refund that never became credit",
+        "services/operators/order_rules.py",
+        "            refund != order.credit_refund\n",
+        "            False\n",
+        "tests/services/test_verify.py",
+        "forged",
+    ),
+    Guard(
+        "verify sees an order's money at another organization",
+        "services/operators/order_rules.py",
+        'owner not in {"", order.id, order.organization_id}',
+        "False",
+        "tests/services/test_verify.py",
+        "forged",
+    ),
+    Guard(
         "verify sees what came back",
         "services/operators/order_rules.py",
         "        if back != due:\n",

@@ -11,6 +11,14 @@ _FUNDING_TESTS = "tests/services/test_fundings.py"
 
 GUARDS = (
     Guard(
+        "a coin that another order's channel has spent is not reserved",
+        _RESERVATIONS,
+        "if any(coin.outpoint in spent for coin in reservation.coins):",
+        "if False:",
+        "tests/services/test_reservations.py",
+        "spent_meanwhile",
+    ),
+    Guard(
         "the lnds that the settings name get no channel",
         "services/channels/destinations.py",
         "own = {shop.rules.treasury, shop.rules.seller}",

@@ -557,6 +557,22 @@ _OF_MONEY = (
         "lnd and block_pays",
     ),
     Guard(
+        "the books are read as of one moment, on PostgreSQL",
+        "storage/postgres.py",
+        "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY",
+        "BEGIN READ ONLY",
+        "tests/services/test_verify.py",
+        "postgres and while_the_books",
+    ),
+    Guard(
+        "the books are read as of one moment, on SQLite",
+        "storage/sqlite.py",
+        '            connection.execute("BEGIN")\n            yield',
+        "            yield",
+        "tests/services/test_verify.py",
+        "sqlite and while_the_books",
+    ),
+    Guard(
         "a second lnd in a node's folder is told of",
         "services/operators/verify.py",
         "            if number > 1\n",

@@ -75,6 +75,13 @@ class MortalDatabase:
             fuse.dead = True
             raise Crashed
 
+    @contextlib.asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Stores]:
+        if self._fuse.dead:
+            raise Crashed
+        async with self._database.snapshot() as stores:
+            yield stores
+
     def listen(self, wake: Wake) -> None:
         self._database.listen(wake)
 

@@ -1,23 +1,26 @@
 """Which coins an order is reserved, of which seller, and within which limits."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
 import pytest
 
 from leyden.domain.openings import Coin, SellerWallet
-from leyden.domain.orders import Order
-from leyden.domain.payments import Outpoint
+from leyden.domain.orders import Order, Status
+from leyden.domain.payments import Outpoint, PaymentRequest
 from leyden.domain.pricing import Terms, direct_quote
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
+from leyden.payments.fake import FakePayments
 from leyden.sellers.fake import FakeSeller
 from leyden.services.channels import reservations
 from leyden.services.channels.reservations import HOUR, Reservation, choose
+from leyden.storage.database import Database
+from leyden.storage.secrets import Sealer
 from leyden.storage.seller import KnownSeller
 from leyden.values import replace
-from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness
+from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 from tests.services.test_direct_channels import OTHER, PEER, channel
 
 THIRD = "03" + PEER[2:]
@@ -238,6 +241,48 @@ async def test_what_was_reserved_for_two_is_one_orders(shop: ShopHarness) -> Non
         await kept(shop, order, both[1], LIGHTHOUSE)
     with pytest.raises(Kept):
         await kept(shop, order, await find(shop, LIGHTHOUSE, PEER), LIGHTHOUSE)
+
+
+class Slow(FakePayments):
+    """A treasury that creates an invoice while something else happens, in full."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.happens: Callable[[], Awaitable[None]] | None = None
+
+    async def request(
+        self, order_id: str, sats: Sats, *, lives: timedelta
+    ) -> PaymentRequest:
+        if self.happens is not None:
+            happens, self.happens = self.happens, None
+            await happens()
+        return await super().request(order_id, sats, lives=lives)
+
+
+async def test_a_coin_that_a_channel_has_spent_meanwhile_is_not_reserved(
+    db: Database, sealer: Sealer
+) -> None:
+    """Its order is over and reserves nothing, but the coin is gone from the wallet."""
+    payments = Slow()
+    shop = ShopHarness(db, sealer, payments=payments)
+    await shop.open()
+    shop.seller.fill([3_000_000] * 2)
+    shop.seller.online |= {PEER, OTHER}
+    await shop.give_credit(100_000)
+    before: list[Order] = []
+
+    async def another_opens() -> None:
+        before.append(await shop.create(channel()))
+        await shop.settle_down()
+        assert await shop.status(before[0]) is Status.FILLED
+
+    payments.happens = another_opens
+    order = await shop.create(channel(OTHER), LIGHTHOUSE)
+    assert len(before) == 1, "while the invoice was being created"
+    payments.pay(request_of(order))
+    await shop.settle_down()
+    assert await shop.status(order) is Status.FILLED
+    await shop.prove()
 
 
 @pytest.mark.parametrize(

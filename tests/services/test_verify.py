@@ -3,7 +3,9 @@
 What no test could make red would prove nothing wherever it is asked for.
 """
 
-from collections.abc import Callable
+import asyncio
+import contextlib
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -13,8 +15,11 @@ from leyden.domain.units import Sats
 from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.storage.statements import Statement
+from leyden.storage.statements import OnlyReads, Row, Run, Statement, Value
+from leyden.storage.stores import Stores
 from leyden.values import replace
+from tests.services.hesitant import Happens
+from tests.services.mortal import Fuse, MortalDatabase
 from tests.services.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
 
 
@@ -116,6 +121,22 @@ _ENTRY = (
             "UPDATE channel_order SET invoice_state = 'accepted' WHERE id = :id",
             [
                 "I6: order by_lightning: its HTLC is still held, but should be settled",
+            ],
+        ),
+        (
+            "cancelled",
+            "UPDATE channel_order SET credit_refund = 999 WHERE id = :id",
+            [("I6: order cancelled: its refund is 999 sat, but 1,000 became credit")],
+        ),
+        (
+            "by_chain",
+            f"{_ENTRY} 'corrections', 'credit:harbour', 7, :id, 'me', '')",
+            [
+                (
+                    "I2: the stored balance of credit:harbour is 0 sat, but its "
+                    "entries sum to 7"
+                ),
+                "I6: order by_chain: its money moved at another organization",
             ],
         ),
         (
@@ -287,3 +308,73 @@ async def test_coins_that_nobody_booked_are_found_in_a_day(
     books.payments.mine(confirmations)
     forgotten = ["I5: output OUTPUT: it is confirmed, but not booked"]
     assert await books.broken() == forgotten * (confirmations > 144)
+
+
+class Lively(MortalDatabase):
+    """A database in which something happens after the first read of this name."""
+
+    def __init__(self, database: Database, after: str, happens: Happens) -> None:
+        super().__init__(database, Fuse(steps=0, after=False))
+        self.after = after
+        self.happens: Happens | None = happens
+
+    @property
+    def reader(self) -> Stores:
+        return Stores(_Reads(self, super().reader.run))
+
+    @contextlib.asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Stores]:
+        async with super().snapshot() as stores:
+            yield Stores(_Reads(self, stores.run))
+
+
+class _Reads(OnlyReads):
+    def __init__(self, database: Lively, run: Run) -> None:
+        self._database = database
+        self._run = run
+
+    async def __call__(self, statement: Statement, **values: Value) -> list[Row]:
+        rows = await self._run(statement, **values)
+        happens = self._database.happens
+        if happens is not None and statement.name == self._database.after:
+            self._database.happens = None
+            await happens()
+        return rows
+
+
+async def test_requests_are_served_while_the_orders_are_checked(books: Books) -> None:
+    """Reads of SQLite run on the event loop, and there may be many orders."""
+    served = 0
+
+    async def serve() -> None:
+        nonlocal served
+        while True:
+            served += 1
+            await asyncio.sleep(0)
+
+    for _ in range(20):
+        await books.create(who=LIGHTHOUSE)
+    server = asyncio.create_task(serve())
+    assert await verify(books.database) == []
+    server.cancel()
+    assert served > len(await books.database.reader.orders.all_())
+
+
+@pytest.mark.parametrize("after", ["ledger.sums", "orders.all", "ledger.of_order"])
+async def test_what_happens_while_the_books_are_read_breaks_no_rule(
+    books: Books, after: str
+) -> None:
+    """Else the alarm about the ledger would be raised for a day, for nothing."""
+    orders = [await books.create(who=LIGHTHOUSE) for _ in range(5)]
+
+    async def business() -> None:
+        await books.give_credit(2_000)
+        for order in orders:
+            books.payments.pay(request_of(order))
+        await books.settle_down()
+
+    lively = Lively(books.database, after, business)
+    assert await verify(lively) == []
+    assert lively.happens is None
+    assert await books.status(orders[0]) is Status.CREATED
+    assert await books.broken() == []

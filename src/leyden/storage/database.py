@@ -40,6 +40,10 @@ class Database(Protocol):
         """Open a transaction for the block: all its writes are made, or none."""
         ...
 
+    def snapshot(self) -> AbstractAsyncContextManager[Stores]:
+        """Open stores for reading in the block: all queries see the same commit."""
+        ...
+
     def listen(self, wake: Wake) -> None:
         """Call `wake` after each commit that queues tasks, in any process."""
         ...

@@ -77,6 +77,11 @@ class Fundings:
             found += (each for each in page if each.state is FundingState.UNCONFIRMED)
         return found
 
+    async def spent(self) -> set[Outpoint]:
+        """Return the coins of all transactions that the chain may still change."""
+        rows = await self._run(sql.spent)
+        return {each for (coins,) in rows for each in _outpoints(coins)}
+
     async def change(self, before: Funding, after: Funding) -> bool:
         """Store a changed funding; return False if another process changed it first."""
         rows = await self._run(

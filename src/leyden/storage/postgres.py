@@ -41,6 +41,7 @@ _WAKES = """
 WITH found AS ({})
 SELECT pg_notify(%(channel)s, %(woken)s) FROM (SELECT 1 FROM found LIMIT 1) AS one"""
 _RECONNECT_S = 1.0
+_SNAPSHOT = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _NOW = "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS bigint)"
 # If one of these is off, a power cut can lose commits or pages.
 _LASTING = """
@@ -197,6 +198,21 @@ class PostgresDatabase:
                     with contextlib.suppress(psycopg.Error):
                         await connection.rollback()
                     raise
+
+    @contextlib.asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Stores]:
+        """Run the block's queries on the rows of one moment."""
+        with translating():
+            async with (
+                self._places.taken(_WAIT_FOR_CONNECTION_S) as left_s,
+                self._pool.connection(timeout=left_s) as connection,
+            ):
+                try:
+                    await connection.execute(_SNAPSHOT, prepare=False)
+                    yield Stores(_Statements(connection))
+                finally:
+                    with contextlib.suppress(psycopg.Error):
+                        await connection.rollback()
 
     async def _hear(self) -> None:
         while True:

@@ -17,7 +17,7 @@ import asyncio
 import contextlib
 import sqlite3
 import sys
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import ContextVar
 from datetime import datetime
@@ -33,7 +33,11 @@ from leyden.storage.sqlite_connections import (
     durability_risks,
 )
 from leyden.storage.sqlite_reads import Reads
-from leyden.storage.sqlite_statements import WritingStatements, translated
+from leyden.storage.sqlite_statements import (
+    ReadingStatements,
+    WritingStatements,
+    translated,
+)
 from leyden.storage.sqlite_turns import WriteTurns
 from leyden.storage.statements import Wake
 from leyden.storage.stores import Stores
@@ -142,6 +146,7 @@ class SqliteDatabase:
 
     def __init__(self, path: Path) -> None:
         sys.setswitchinterval(_SWITCH_INTERVAL_S)
+        self._path = path
         self._reading = connect(path)
         self._reading.execute("PRAGMA query_only=ON")
         self._reads = Reads(self._reading)
@@ -162,6 +167,14 @@ class SqliteDatabase:
         """Wait for a turn, run the block, and return once its writes are on disk."""
         run = WritingStatements(self._writing)
         return _Transaction(self._writing, run, self._queue, self._wake)
+
+    @contextlib.asynccontextmanager
+    async def snapshot(self) -> AsyncIterator[Stores]:
+        """Run the block's queries on the rows of one moment: that of the first one."""
+        with contextlib.closing(connect(self._path)) as connection:
+            connection.execute("PRAGMA query_only=ON")
+            connection.execute("BEGIN")
+            yield Stores(ReadingStatements(connection))
 
     def _wake(self, kinds: set[str]) -> None:
         for wake in self._listeners:

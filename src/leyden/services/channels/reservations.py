@@ -133,6 +133,10 @@ async def reserve(
     await _check_limits(tx, shop, asked, now=now)
     if not await tx.reserved_coins.add(order.id, reservation.coins):
         raise Stale("another order reserved the coin in the meantime")
+    # Read after that: a filled order releases its coins, which its channel has spent.
+    spent = await tx.fundings.spent()
+    if any(coin.outpoint in spent for coin in reservation.coins):
+        raise Stale("another order's channel spent the coin in the meantime")
 
 
 class _Asked(Struct, frozen=True, kw_only=True):

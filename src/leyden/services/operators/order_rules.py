@@ -1,7 +1,7 @@
 """Check an order's money, status changes, ticket and cost against the ledger."""
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
 from leyden.domain import ledger
 from leyden.domain.ledger import Reason
@@ -9,22 +9,22 @@ from leyden.domain.orders import ENDED, TICKETED, Order, Status
 from leyden.domain.payments import OutputState
 from leyden.domain.tickets import Lease
 from leyden.services.operators.broken_rules import Broken
-from leyden.storage.database import Database
 from leyden.storage.ledger import Written
+from leyden.storage.stores import Stores
 
 _SELLERS = {ledger.AUCTION, ledger.SELLER}
 
 
 async def broken_by(
-    database: Database, order: Order, lease: Lease | None
+    rows: Stores, order: Order, lease: Lease | None
 ) -> AsyncIterator[Broken]:
     """Yield the rules that an order breaks: entries, moves, ticket and outputs."""
-    entries = await database.reader.ledger.of_order(order.id)
+    entries = await rows.ledger.of_order(order.id)
     for problem in _holding(order, entries):
         yield Broken("I6", f"order {order.id}: {problem}")
     for problem in _cost(order, lease, entries):
         yield Broken("I11", f"order {order.id}: {problem}")
-    moves = await database.reader.moves.of_order(order.id)
+    moves = await rows.moves.of_order(order.id)
     if not _is_walk(order, moves):
         what = f"its recorded status changes do not lead to {order.status}"
         yield Broken("I8", f"order {order.id}: {what}")
@@ -35,10 +35,10 @@ async def broken_by(
     if order.status in TICKETED and has_ticket is is_direct:
         what = "and direct, but has a ticket" if is_direct else "without a ticket"
         yield Broken("I9", f"order {order.id}: it is {order.status} {what}")
-    coins = await database.reader.reserved_coins.of_order(order.id)
+    coins = await rows.reserved_coins.of_order(order.id)
     if coins and order.status in ENDED:
         yield Broken("I9", f"order {order.id}: it has ended, but still reserves coins")
-    for known in await database.reader.outputs.of_order(order.id):
+    for known in await rows.outputs.of_order(order.id):
         booked = sum(
             (1 if each.entry.source == ledger.RECEIVED else -1) * each.entry.sats
             for each in entries
@@ -91,7 +91,7 @@ def _cost(
             yield f"its buyer should get {due:,} sat back, but got {back:,}"
 
 
-def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
+def _holding(order: Order, entries: Sequence[Written]) -> list[str]:
     """List what is wrong with the money that an order holds, spent or returned."""
     place = ledger.held(order.id)
     into: Counter[Reason] = Counter()
@@ -102,6 +102,14 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
         if each.entry.source == place:
             out[each.entry.what] += each.entry.sats
     holds = into.total() - out.total()
+    refund = sum(
+        each.entry.sats
+        for each in entries
+        if each.entry.source == place
+        and each.entry.what is Reason.RELEASED
+        and each.entry.target == ledger.credit(order.organization_id)
+        and not each.entry.key.startswith(ledger.UNUSED_FEE)
+    )
     status = order.status
     spent = sum(out[each] - into[each] for each in ledger.SPENT)
     back = out[Reason.RELEASED] if status is Status.FILLED else 0
@@ -114,6 +122,14 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
             into[Reason.CREDIT_USED] != order.credit_used
         ),
         "its charge does not match the ledger": into[Reason.CHARGED] != order.charged,
+        f"its refund is {order.credit_refund:,} sat, but {refund:,} became credit": (
+            refund != order.credit_refund
+        ),
+        "its money moved at another organization": any(
+            owner not in {"", order.id, order.organization_id}
+            for each in entries
+            for owner in (_owner(each.entry.source), _owner(each.entry.target))
+        ),
         f"it has ended, but still holds {holds:,} sat": status in ENDED and holds,
         f"it is {status}, but holds {holds:,} sat instead of {price:,}": (
             status in TICKETED - ENDED
@@ -131,6 +147,11 @@ def _holding(order: Order, entries: Iterable[Written]) -> list[str]:
         ),
     }
     return [problem for problem, is_broken in found.items() if is_broken]
+
+
+def _owner(place: str) -> str:
+    """Return the order or organization of a place; "" for the operator's."""
+    return place.partition(":")[2]
 
 
 def _is_walk(order: Order, moves: list[tuple[Status, Status]]) -> bool:

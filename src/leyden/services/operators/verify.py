@@ -5,6 +5,7 @@ all rules. An empty result means that every rule holds. order_rules.py checks a 
 order, treasury_rules.py compares with the treasury, and this module checks the rest.
 """
 
+import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -17,6 +18,7 @@ from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.services.operators import order_rules, treasury_rules
 from leyden.services.operators.broken_rules import Broken
 from leyden.storage.database import Database
+from leyden.storage.stores import Stores
 
 _BATCH = 200
 
@@ -32,8 +34,11 @@ async def verify(
     With `payments`, compare with the treasury too. `nodes_at` is the folder of this
     machine's nodes, if it has any.
     """
-    broken = [each async for each in _places(database)]
-    broken += [each async for each in _coupons(database)]
+    # Of one moment: an order that moves between two reads would seem to break rules.
+    async with database.snapshot() as books:
+        broken = [each async for each in _places(books)]
+        broken += [each async for each in _coupons(books)]
+        broken += [each async for each in _orders(books)]
     broken += [
         Broken("I10", f"node {node_id} has pending webhooks, and no task sends them")
         for node_id in await database.reader.webhooks.without_task(WEBHOOKS)
@@ -50,14 +55,7 @@ async def verify(
         broken += [
             each async for each in treasury_rules.broken_by_identity(database, payments)
         ]
-    async for orders in _all_orders(database):
-        leases = await database.reader.leases.of_orders([each.id for each in orders])
-        for order in orders:
-            lease = leases.get(order.id)
-            broken += [
-                each async for each in order_rules.broken_by(database, order, lease)
-            ]
-        if payments is not None:
+        async for orders in _all_orders(database.reader):
             broken += [
                 each
                 async for each in treasury_rules.broken_by(database, payments, orders)
@@ -65,8 +63,17 @@ async def verify(
     return broken
 
 
-async def _places(database: Database) -> AsyncIterator[Broken]:
-    reader = database.reader.ledger
+async def _orders(books: Stores) -> AsyncIterator[Broken]:
+    async for orders in _all_orders(books):
+        leases = await books.leases.of_orders([each.id for each in orders])
+        for order in orders:
+            await asyncio.sleep(0)  # SQLite's reads let nobody else run
+            async for each in order_rules.broken_by(books, order, leases.get(order.id)):
+                yield each
+
+
+async def _places(books: Stores) -> AsyncIterator[Broken]:
+    reader = books.ledger
     sums = await reader.sums()
     if total := sum(sums.values()):
         yield Broken("I1", f"all entries together sum to {total:,} sat, not to 0")
@@ -109,11 +116,11 @@ async def _subscriptions(database: Database) -> AsyncIterator[Broken]:
                 yield Broken("I10", what)
 
 
-async def _coupons(database: Database) -> AsyncIterator[Broken]:
-    paid_out = await database.reader.ledger.sums()
+async def _coupons(books: Stores) -> AsyncIterator[Broken]:
+    paid_out = await books.ledger.sums()
     claimed = 0
     after = ""
-    while batch := await database.reader.coupons.all_(after=after, most=_BATCH):
+    while batch := await books.coupons.all_(after=after, most=_BATCH):
         after = batch[-1].id
         for coupon in batch:
             if not coupon.claimed:
@@ -123,7 +130,7 @@ async def _coupons(database: Database) -> AsyncIterator[Broken]:
             credit = ledger.credit(claimant)
             granted = 0
             for key in ledger.parts(f"coupon:{coupon.id}"):
-                entry = await database.reader.ledger.find(key)
+                entry = await books.ledger.find(key)
                 if entry and entry.entry.target in {
                     credit,
                     ledger.receivable(claimant),
@@ -140,8 +147,8 @@ async def _coupons(database: Database) -> AsyncIterator[Broken]:
         )
 
 
-async def _all_orders(database: Database) -> AsyncIterator[list[Order]]:
+async def _all_orders(rows: Stores) -> AsyncIterator[list[Order]]:
     after = ""
-    while batch := await database.reader.orders.all_(after=after, most=_BATCH):
+    while batch := await rows.orders.all_(after=after, most=_BATCH):
         after = batch[-1].id
         yield batch

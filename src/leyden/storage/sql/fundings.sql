@@ -29,6 +29,12 @@ WHERE funding.state IN ('unconfirmed', 'confirmed')
 ORDER BY funding.order_id
 LIMIT :most;
 
+-- name: spent
+-- The states are literals, so that the partial index on changeable transactions is used.
+SELECT coins
+FROM funding
+WHERE state IN ('unconfirmed', 'confirmed');
+
 -- name: change
 -- If no other process changed it first.
 UPDATE funding
