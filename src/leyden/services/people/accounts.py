@@ -136,6 +136,7 @@ async def sign_out(platform: Platform, email: str, *, actor: str) -> Person:
     """End all of a person's sessions; nothing else changes."""
     person = await get_person(platform, email)
     async with platform.database.transaction() as tx:
+        await tx.people.lock(person.id)  # a sign-in on its way comes before, and ends
         await tx.sessions.end_others(person.id, but="")
         await tx.audit.add(
             at=platform.clock(),
