@@ -82,6 +82,7 @@ async def show(visit: Visit) -> Response:
         ahead=_ahead(order),
         seller_uri=await _seller_uri(shop, order),
         nodes=running,
+        testnet=visit.platform.settings.testnet_chain,
         ports=fleet.rules.ports if fleet else None,
         Status=Status,
         weeks=order.quote.channel.lease_duration_blocks // BLOCKS_PER_WEEK,
