@@ -164,7 +164,7 @@ def _before(visit: Visit) -> tuple[datetime, str] | None:
     try:
         return from_us(int(us)), order_id
     except (ValueError, OverflowError):
-        raise Malformed("before: not a place in this list") from None
+        raise Malformed("before: not in this list; open the list again") from None
 
 
 def _uri(address: str, sats: int) -> str:
