@@ -127,7 +127,7 @@ def _table(heading: str) -> set[str]:
 
 def test_every_status_is_explained_and_no_other() -> None:
     assert _table("Node statuses") == {each.value for each in NodeStatus}
-    assert _table("Order states") == {each.value for each in OrderStatus}
+    assert _table("Order statuses") == {each.value for each in OrderStatus}
 
 
 def test_every_error_has_its_row() -> None:

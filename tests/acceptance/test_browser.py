@@ -251,7 +251,7 @@ async def look_into_the_vault(
     await window.see("admin")
     await window.type(password=PASSWORD)
     await window.press("Open vault")
-    await window.see("Only in this window")
+    await window.see("Decrypted backups")
     await window.page.get_by_role("button", name="Show").first.click()
     await window.see(" ".join(words))
     await window.press("Hide all")

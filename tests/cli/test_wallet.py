@@ -153,6 +153,14 @@ def test_what_makes_no_sense_is_refused_in_a_line(
     assert "Traceback" not in refused.output
 
 
+def test_two_options_that_exclude_each_other_are_named(typed: Typed, node: str) -> None:
+    both = ("--preset", "admin", "--permission", "info:read")
+    refused = typed("wallet", "bake", node, "x", *both)
+    assert "--preset, --permission: use exactly one" in refused.stderr
+    refused = typed("wallet", "revoke", node, "x", "--root-key", "1")
+    assert "NAME, --root-key: give exactly one" in refused.stderr
+
+
 def test_an_admin_macaroon_is_kept_where_none_is(typed: Typed, node: str) -> None:
     with opened("") as session:
         found = session.client.nodes.wait(node, {"waiting_init"})

@@ -315,7 +315,7 @@ async def test_a_copy_that_fails_five_times_leaves_the_node_where_it_was(
     assert side.copies == {}
     found = await shores.found(node)
     assert found.failed
-    assert ("not what it was made of" if damaged else "no room") in found.why or (
+    assert ("differs from the original" if damaged else "no room") in found.why or (
         "room" in found.why
     )
     await shores.check(node)

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import force_setattr
 
+from leyden.domain.observations import State
 from leyden.domain.pricing import Terms
 from leyden.services.platform import Platform
 from leyden.settings import Settings
@@ -132,6 +133,24 @@ async def test_a_filled_order_shows_its_channel_and_what_came_back(
     for theirs in ("auction", "earned", "received", "promised"):
         assert theirs not in table, theirs
         assert theirs not in sheet, theirs
+
+
+async def test_a_ticket_is_registered_on_the_chain_of_the_node(
+    alice: Visitor, world: World, fleet_harness: FleetHarness, settings: Settings
+) -> None:
+    force_setattr(settings, "testnet_chain", "signet")
+    node = await fleet_harness.running(organization_id=alice.organization_id)
+    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
+    await fleet_harness.settled()
+    page = await ordered(alice)
+    (request,) = world.payments.requests.values()
+    world.payments.pay(request)
+
+    async def look() -> str:
+        return (await alice.get(page)).text
+
+    text = await until(look, shows="Register your ticket")
+    assert "poold --network=signet" in text
 
 
 async def test_an_order_is_paid_and_its_ticket_shown(

@@ -198,3 +198,19 @@ async def test_a_page_below_a_list_says_where_it_is(
     }
     for path, crumbs in found.items():
         assert crumbs.partition(" / ")[2], (path, crumbs)
+
+
+async def test_each_page_has_its_own_title(
+    alice: Visitor, platform: Platform, ids: dict[str, str]
+) -> None:
+    await accounts.set_operator(
+        platform, "alice@example.org", operator=True, actor="test"
+    )
+    titles: dict[str, set[str]] = {}
+    for page in (each for each in PAGES if each.method == "GET"):
+        if page.path.endswith("changes"):
+            continue
+        shown = await alice.get(_path(page, ids))
+        if shown.status == 200 and (title := re.search("<title>(.*?)<", shown.text)):
+            titles.setdefault(title[1], set()).add(page.path)
+    assert {title: paths for title, paths in titles.items() if len(paths) > 1} == {}

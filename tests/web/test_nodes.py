@@ -74,7 +74,7 @@ async def test_a_figure_that_is_not_known_is_not_shown_as_0(
     shown = (await alice.get(page)).text
     names = ("Memory", "Processor", "Disk", "Connections so far", "Traffic in")
     assert {fact(shown, each) for each in (*names, "Traffic out")} == {"\N{EM DASH}"}
-    assert "Nothing is known of this node's use of its machine." in shown
+    assert "No usage data for this node." in shown
     assert "<figure" not in shown
 
 

@@ -133,7 +133,8 @@ async def _claim(
         )
     ):
         raise Conflict(
-            "the first request with this Idempotency-Key is still in progress"
+            "the first request with this Idempotency-Key is still in progress; "
+            "try again in a moment"
         )
     return None
 

@@ -107,7 +107,7 @@ def query(scope: Scope, operation: Operation) -> Any:
     raw = scope["query_string"]
     if operation.query is None:
         if raw:
-            raise Malformed("this endpoint takes no query")
+            raise Malformed("the query must be empty: this endpoint has no parameters")
         return None
     try:
         pairs = parse_qsl(raw.decode("ascii"), keep_blank_values=True, errors="strict")

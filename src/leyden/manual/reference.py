@@ -16,7 +16,7 @@ from leyden.manual.table import REFERENCE
 from leyden.values import Struct
 
 # The chapters of docs/api.md that are about all operations; others list some.
-CHAPTERS = ("Idempotency-Key", "Limits", "Node statuses", "Order states")
+CHAPTERS = ("Idempotency-Key", "Limits", "Node statuses", "Order statuses")
 
 
 class Parameter(Struct, frozen=True):

@@ -97,7 +97,7 @@ class _OrderFields(msgspec.Struct):
     order_id: OrderId
     creation_date: Created
     status: Annotated[
-        str, Meta(description="The state of the order; see Order states.")
+        str, Meta(description="The status of the order; see Order statuses.")
     ]
     paid: Annotated[bool, Meta(description="Whether the full amount has arrived.")]
     order_nonce: Annotated[

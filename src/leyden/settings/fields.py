@@ -55,7 +55,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     # Nodes and the way to them
     runtime: Literal["local", "kubernetes", "both"] = "local"
-    """Where nodes run: this machine, a Kubernetes cluster, or both."""
+    """Where nodes run: local (this machine), kubernetes (a cluster), or both."""
     kubeconfig: str = ""
     """Kubeconfig file of the cluster; empty: the cluster we run in."""
     kubernetes_namespace: str = ""
@@ -191,9 +191,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     testnet_chain: Literal["", "simnet", "regtest", "testnet4", "signet", "testnet"] = (
         ""
     )
-    """Chain behind the API's network `testnet`; empty: no testnet."""
+    """Chain of `testnet`: testnet4, signet, testnet, regtest, simnet; empty: none."""
     testnet_backend: Literal["btcd", "bitcoind", "neutrino"] = "btcd"
-    """Chain backend of nodes on testnet."""
+    """Chain backend of nodes on testnet: btcd, bitcoind or neutrino."""
     testnet_rpc_host: str = ""
     """HOST:PORT of the testnet backend."""
     testnet_rpc_user: str = ""
@@ -205,7 +205,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     testnet_peers: str = ""
     """Peers that serve filters to neutrino on testnet, comma-separated."""
     mainnet_backend: Literal["", "btcd", "bitcoind", "neutrino"] = ""
-    """Chain backend of nodes on mainnet; empty: no mainnet."""
+    """Chain backend on mainnet: btcd, bitcoind or neutrino; empty: no mainnet."""
     mainnet_rpc_host: str = ""
     """HOST:PORT of the mainnet backend."""
     mainnet_rpc_user: str = ""
@@ -373,7 +373,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     smtp_port: Port = 587
     """Port of the mail server."""
     smtp_security: Literal["starttls", "tls", "none"] = "starttls"
-    """Encryption of the connection; none: only for a server on this machine."""
+    """Encryption: starttls, tls, or none (only for a server on this machine)."""
     smtp_user: str = ""
     """User name at the mail server; empty: none."""
     smtp_password: str = ""
@@ -449,9 +449,9 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     stop_grace_s: Seconds = 20
     """Time for requests to finish when the platform stops."""
     log_format: Literal["text", "json"] = "text"
-    """Format of log lines."""
+    """Format of log lines: text or json."""
     log_level: Literal["debug", "info", "warning", "error"] = "info"
-    """Minimum level of log lines."""
+    """Minimum level of log lines: debug, info, warning or error."""
 
     @property
     def home_path(self) -> Path:

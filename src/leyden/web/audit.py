@@ -26,5 +26,5 @@ def _place(text: str) -> tuple[int, str] | None:
         return None
     at, _, id_ = text.partition(".")
     if not (at.isascii() and at.isdigit() and len(at) <= 16):  # noqa: PLR2004
-        raise Malformed("after: must be the place of an entry")
+        raise Malformed("after: not an entry of this log; open the audit log again")
     return int(at), id_

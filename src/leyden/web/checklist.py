@@ -54,7 +54,7 @@ def _every(visit: ReadVisit, found: FirstSteps) -> Sequence[Task | None]:
         else Task(
             name="Trust the platform's certificates",
             text="So that your browser can reach your nodes.",
-            label="How to",
+            label="Trust certificates",
             to=wallet,
             done=found.has_wallet,
         ),
@@ -76,10 +76,7 @@ def _every(visit: ReadVisit, found: FirstSteps) -> Sequence[Task | None]:
         ),
         Task(
             name="Add a webhook",
-            text=(
-                "Notify your program of every change, and unlock the wallet "
-                "automatically."
-            ),
+            text="Notify your program, and unlock the wallet automatically.",
             label="Add webhook",
             to=f"{node}/webhook" if node else "",
             done=found.has_event,

@@ -82,6 +82,7 @@ async def show(visit: Visit) -> Response:
         ahead=_ahead(order),
         seller_uri=await _seller_uri(shop, order),
         nodes=running,
+        testnet=visit.platform.settings.testnet_chain,
         ports=fleet.rules.ports if fleet else None,
         Status=Status,
         weeks=order.quote.channel.lease_duration_blocks // BLOCKS_PER_WEEK,
@@ -163,7 +164,7 @@ def _before(visit: Visit) -> tuple[datetime, str] | None:
     try:
         return from_us(int(us)), order_id
     except (ValueError, OverflowError):
-        raise Malformed("before: not a place in this list") from None
+        raise Malformed("before: not in this list; open the list again") from None
 
 
 def _uri(address: str, sats: int) -> str:

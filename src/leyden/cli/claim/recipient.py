@@ -74,7 +74,10 @@ def market_of(session: Session, node: NodeItem, admin: str) -> Market:
     if chain in _PUBLIC:
         return Market(chain=chain, auctioneer=None)
     if chain not in _PRIVATE:
-        raise SetupError(f"{node.node_name!r} is on {chain}, which has no Pool auction")
+        raise SetupError(
+            f"{node.node_name!r} is on {chain}, which has no Pool auction: cancel the "
+            "order, and order a direct channel with `leyden flow order --for`"
+        )
     try:
         network = access.load(home_here())
     except SetupError:
@@ -83,7 +86,10 @@ def market_of(session: Session, node: NodeItem, admin: str) -> Market:
             "machine of that chain, with LEYDEN_HOME"
         ) from None
     if network.auctioneer is None:
-        raise SetupError("this private chain has no market")
+        raise SetupError(
+            "this private chain has no market: set devnet_market to true, and start "
+            "the platform again"
+        )
     return Market(chain=network.chain, auctioneer=network.auctioneer)
 
 

@@ -68,7 +68,7 @@ def find(name: str) -> Profile:
     kept = load().profiles
     if name not in kept:
         known = ", ".join(sorted(kept))
-        how = f"there are: {known}" if kept else "see `leyden profile add --help`"
+        how = f"choose one of {known}" if kept else "see `leyden profile add --help`"
         raise SetupError(f"no profile {name!r}; {how}")
     return kept[name]
 

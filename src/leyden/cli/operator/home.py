@@ -95,7 +95,7 @@ def accept(node_id: str, *, yes: bool) -> None:
     command always refuses a copy from before the last start.
 
     \b
-    leyden home accept n4kq2v7xw3
+    leyden home accept 5f0c9d8e-2f4b-4b57-9a53-0d6f0e2a7c11N
     """
     if not yes:
         click.confirm(

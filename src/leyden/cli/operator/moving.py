@@ -41,7 +41,7 @@ def move(node_id: str, to: str, *, detach: bool) -> None:
     starts where it was, and the command exits 1.
 
     \b
-    leyden fleet move n4kq2v7xw3 --to kubernetes
+    leyden fleet move 5f0c9d8e-2f4b-4b57-9a53-0d6f0e2a7c11N --to kubernetes
     """
     target = RuntimeName(to)
 

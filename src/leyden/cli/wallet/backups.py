@@ -132,7 +132,7 @@ def keep(
     leyden wallet keep pier --macaroon shop.macaroon --name shop
     """
     if bool(seed_file) == bool(macaroon_file) or bool(macaroon_file) != bool(name):
-        raise Malformed("nothing to store: use --seed, or --macaroon with --name")
+        raise Malformed("--seed, --macaroon: use --seed, or --macaroon with --name")
     found = session.node(node)
     password = wallet_password(password_file)
     if macaroon_file is not None and name is not None:

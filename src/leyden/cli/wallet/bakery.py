@@ -86,7 +86,7 @@ def bake(
     leyden wallet bake pier watcher --permission info:read --permission peers:read
     """
     if bool(preset) == bool(permissions):
-        raise Malformed("no permissions given: use --preset or --permission")
+        raise Malformed("--preset, --permission: use exactly one of these options")
     allowed = baked.PRESETS[preset] if preset else permissions
     now = datetime.now(UTC)
     until = now + timedelta(days=days) if days else None
@@ -217,7 +217,7 @@ def revoke(
     leyden wallet revoke pier shop
     """
     if (name is None) == (root_key is None):
-        raise Malformed("give a NAME or --root-key")
+        raise Malformed("NAME, --root-key: give exactly one of these")
     found = session.node(node)
     password = wallet_password(password_file)
     if name is not None:

@@ -58,7 +58,9 @@ class ThrowawayLnd:
         until = time.monotonic() + _WITHIN_S
         while self._state() not in states:
             if time.monotonic() > until:
-                raise SetupError("lnd did not open the seed's wallet in time")
+                raise SetupError(
+                    "lnd did not open the seed's wallet in time; try again"
+                )
             time.sleep(_LOOK_EVERY_S)
 
     def _state(self) -> int:
@@ -122,7 +124,7 @@ def _connected(
     until = time.monotonic() + _WITHIN_S
     while not (folder / "rpc").exists():
         if process.poll() is not None or time.monotonic() > until:
-            raise SetupError("lnd for the drill did not start")
+            raise SetupError("lnd for the drill did not start; try again")
         time.sleep(_LOOK_EVERY_S)
     trusted = grpc.ssl_channel_credentials((folder / "tls.cert").read_bytes())
     options = [("grpc.ssl_target_name_override", "localhost")]

@@ -165,4 +165,6 @@ async def _check_limits(
             f"({rules.seller_most_per_peer:,} sat, with this order)"
         )
     if await rows.orders.is_open_to(to.pubkey, asked.whose, but=asked.order_id):
-        raise Conflict("node: has another open order; only one at a time is possible")
+        raise Conflict(
+            "node: has another open order; wait until that order ends, or cancel it"
+        )

@@ -51,7 +51,8 @@ async def create(
     name = check_name(parameters.name)
     if parameters.network not in rules.networks:
         raise Malformed(
-            f"network: {parameters.network} is not available on this platform"
+            f"network: {parameters.network} is not available on this platform; choose "
+            f"{' or '.join(sorted(rules.networks)) or 'another platform'}"
         )
     settings = node_settings.parse(
         parameters.settings,

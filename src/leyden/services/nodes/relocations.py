@@ -121,8 +121,8 @@ async def _copy(
     sealed = await origin.content(node)
     if arrived != sealed:
         raise NotAllowed(
-            f"node {node.id}: the copy is not what it was made of: {arrived.size} "
-            f"bytes of {arrived.digest}, not {sealed.size} of {sealed.digest}"
+            f"node {node.id}: the copy differs from the original: {arrived.size:,} "
+            f"bytes of {arrived.digest}, not {sealed.size:,} of {sealed.digest}"
         )
     await _advance(
         fleet, work, relocation, step=Step.SWITCHING, copy=copy, size=sealed.size
@@ -233,6 +233,6 @@ def _side(fleet: Fleet, name: RuntimeName) -> Side:
     """Return a side; raise NotAllowed if this process does not serve it."""
     if (side := fleet.sides.get(name)) is None:
         raise NotAllowed(
-            f'runtime: must be "both" until each move is done: {name} is not served'
+            f'runtime: must be "both" until all moves are done; {name} is turned off'
         )
     return side
