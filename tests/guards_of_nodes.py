@@ -6,10 +6,18 @@ GUARDS = (
     Guard(
         "an lnd whose start nobody saved ends with its node",
         "services/nodes/reconciler.py",
-        "    if _may_have_unsaved_process(node):\n",
-        "    if False:\n",
+        "            await _stop_unsaved(fleet, node)\n",
+        "            pass\n",
         "tests/services/test_nodes.py",
         "sqlite and nobody_saved",
+    ),
+    Guard(
+        "an lnd whose start nobody saved ends before its node is removed",
+        "services/nodes/reconciler.py",
+        "    await _stop_unsaved(fleet, node)\n    await fleet.runtime.remove(node)\n",
+        "    await fleet.runtime.remove(node)\n",
+        "tests/services/test_nodes.py",
+        "sqlite and nobody_saved_ends_before",
     ),
     Guard(
         "whoever computes keeps the platform's event loop waiting for no slice",

@@ -153,11 +153,11 @@ async def test_an_order_of_the_same_buyers_is_in_the_way_of_a_direct_one(
     await harness.create(channel())
     source = sources.of(selling(harness, OWN), channel()).source
     priced = await source.price(channel())
-    with pytest.raises(Conflict, match="one at a time"):
+    with pytest.raises(Conflict, match="another open order"):
         await source.prepare(HARBOUR, priced, now=harness.now)
     reservation = await source.prepare(LIGHTHOUSE, priced, now=harness.now)
     order = replace(an_order(1), quote=priced, created=harness.now)
-    with pytest.raises(Conflict, match="one at a time"):
+    with pytest.raises(Conflict, match="another open order"):
         async with harness.database.transaction() as tx:
             await tx.orders.add(order)
             await source.reserve(tx, order, reservation=reservation)

@@ -311,7 +311,7 @@ async def test_while_a_paid_channel_is_opened_the_next_has_to_wait(
     shop.payments.pay(request_of(order))
     await shop.settle_down()
     assert await shop.status(order) is Status.SUBMITTED
-    with pytest.raises(Conflict, match="one at a time"):
+    with pytest.raises(Conflict, match="another open order"):
         await ordered(shop)
     shop.seller.thaw(refuses=False)
     await shop.pass_time(seconds=6)

@@ -651,3 +651,19 @@ async def test_an_lnd_whose_start_nobody_saved_ends_all_the_same(
     assert runtime.running == {}
     await fleet_harness.later(days=8)
     assert (node.id in runtime.homes) is (action is Action.STOP)
+
+
+async def test_an_lnd_whose_start_nobody_saved_ends_before_its_data_is_deleted(
+    fleet_harness: FleetHarness,
+) -> None:
+    """The program is killed, and is started again when the data is kept no longer."""
+    node, runtime = await fleet_harness.create(), fleet_harness.runtime
+    runtime.fails_after, runtime.dies = "process", True
+    with pytest.raises(asyncio.CancelledError):
+        await fleet_harness.work()
+    runtime.fails_after, runtime.dies = "", False
+    await fleet_harness.ask(node, Action.DELETE)
+    fleet_harness.now += timedelta(days=8)
+    await fleet_harness.restart()
+    await fleet_harness.work()
+    assert (runtime.running, runtime.homes) == ({}, {})

@@ -202,7 +202,7 @@ async def test_an_order_of_theirs_is_in_the_way_before_any_invoice(
     shop: ShopHarness,
 ) -> None:
     await shop.create(channel())
-    with pytest.raises(Conflict, match="one at a time"):
+    with pytest.raises(Conflict, match="another open order"):
         await find(shop, HARBOUR, PEER)
     await find(shop, LIGHTHOUSE, PEER)
 
@@ -311,5 +311,5 @@ async def test_an_open_order_of_theirs_is_in_the_way_as_it_is_kept(
 ) -> None:
     order = await shop.create(channel())
     reservation = await find(shop, LIGHTHOUSE, PEER)
-    with pytest.raises(Conflict, match="one at a time"):
+    with pytest.raises(Conflict, match="another open order"):
         await kept(shop, order, reservation, HARBOUR)

@@ -38,8 +38,6 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
     node = await fleet.database.reader.nodes.find(work.key)
     if node is None:
         return
-    if _may_have_unsaved_process(node):
-        await fleet.runtime.stop(node)
     match plan(node, fleet.clock()):
         case Step.START:
             await _start(fleet, work, node)
@@ -58,18 +56,19 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
                 fleet, work, node.id, await fleet.runtime.observe(node)
             )
         case Step.WAIT | Step.NOTHING:
-            pass
+            await _stop_unsaved(fleet, node)
     await _end(fleet, work)
 
 
-def _may_have_unsaved_process(node: Node) -> bool:
-    """Return whether an lnd may run although its owner wants none, and none is known.
+async def _stop_unsaved(fleet: Fleet, node: Node) -> None:
+    """Stop an lnd that may run although its owner wants none, and none is known.
 
     A start was interrupted before its process was saved, and its owner stopped or
     deleted the node before it was repeated.
     """
     wanted = node.wanted is DesiredState.RUNNING
-    return not wanted and not node.has_process and node.moves_to is None
+    if not wanted and not node.has_process and node.moves_to is None:
+        await fleet.runtime.stop(node)
 
 
 async def store_observation(
@@ -166,6 +165,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
             return False
         if not before.is_destroyed:
             await tx.nodes.save(before, give_up(before))
+    await _stop_unsaved(fleet, node)
     await fleet.runtime.remove(node)
     async with work.transaction() as tx:
         await tx.backups.delete(node.id)
