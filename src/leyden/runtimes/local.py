@@ -132,13 +132,14 @@ class LocalRuntime:
 
     async def stop(self, node: Node) -> None:
         """Stop lnd: terminate, wait for the grace period, then kill."""
-        if not node.has_process:
-            if (found := await self._holder(node)) is not None:
-                await processes.stop(found, grace_s=self._grace_s)
+        if node.has_process:
+            running = Identity.read(node.process)
+            if not processes.alive(running) and self._is_unknown(node):
+                raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
+        elif found := await self._holder(node):
+            running = found
+        else:
             return
-        running = Identity.read(node.process)
-        if not processes.alive(running) and self._is_unknown(node):
-            raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
         await processes.stop(running, grace_s=self._grace_s)
         if watched := self._watched.get(node.id):
             await asyncio.wait([watched.ending])  # until the end has been recorded
