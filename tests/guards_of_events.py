@@ -156,7 +156,7 @@ GUARDS = (
     Guard(
         "what a replaced URL answers says nothing about the new one",
         "services/deliveries/dispatchers.py",
-        "        if present is not None and _is_moved(receiver, present):",
+        "        if present is not None and is_moved(receiver, present):",
         "        if False:",
         _SUBSCRIPTIONS,
         "sqlite and answers_late",

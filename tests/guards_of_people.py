@@ -409,8 +409,8 @@ GUARDS = (
     Guard(
         "only owners make owners",
         "services/people/team.py",
-        "    if role is Role.OWNER and own is not Role.OWNER:",
-        "    if False:",
+        "    return role is not Role.OWNER or own is Role.OWNER",
+        "    return True",
         _TEAM,
     ),
     Guard(

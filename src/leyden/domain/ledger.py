@@ -77,6 +77,11 @@ def receivable(organization_id: str) -> str:
     return f"receivable:{organization_id}"
 
 
+def owner(place: str) -> str:
+    """Return the order or organization of a place; "" for the operator's."""
+    return place.partition(":")[2]
+
+
 def may_go_below_zero(place: str) -> bool:
     """Return whether the balance of a place may be negative."""
     return place.startswith(_MAY_GO_BELOW_ZERO)

@@ -117,7 +117,7 @@ class Ledger:
     async def receivables(self) -> dict[str, Sats]:
         """Return what organizations must repay, by organization, the largest first."""
         rows = await self._run(sql.receivables)
-        return {place.partition(":")[2]: Sats(-sats) for place, sats in rows}
+        return {ledger.owner(place): Sats(-sats) for place, sats in rows}
 
     async def of_order(self, order_id: str) -> list[Written]:
         """Return all entries about an order, oldest first."""

@@ -124,7 +124,7 @@ async def _run_next(
                 receiver = await record(
                     dispatcher, tx, mail, receiver, event, answer, at=begun
                 )
-                moved = _is_moved(former, receiver)
+                moved = is_moved(former, receiver)
                 following = None
                 # What was announced meanwhile has made the task due once more.
                 if receiver.pause is None and not (alone and answer.is_success):
@@ -189,7 +189,7 @@ async def record(
     """
     if not answer.is_success:
         present = await mail.find(tx, receiver.key)
-        if present is not None and _is_moved(receiver, present):
+        if present is not None and is_moved(receiver, present):
             again = Verdict(state=State.PENDING, due=dispatcher.clock())
             await mail.settle(tx, receiver, event, answer, again, at=at)
             return present
@@ -238,7 +238,8 @@ def open_secrets(
     return [secret.decode() for secret in opened]
 
 
-def _is_moved(before: Addressee, after: Addressee) -> bool:
+def is_moved(before: Addressee, after: Addressee) -> bool:
+    """Return whether the receiver has another URL."""
     return (before.url, before.sealed_place) != (after.url, after.sealed_place)
 
 

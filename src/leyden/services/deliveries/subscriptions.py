@@ -10,7 +10,7 @@ from leyden.domain.chat import Format
 from leyden.domain.events import match_types, types_of, visible
 from leyden.domain.webhook_urls import check
 from leyden.errors import Conflict, Malformed, OverQuota
-from leyden.services.deliveries.dispatchers import Dispatcher, open_secrets
+from leyden.services.deliveries.dispatchers import Dispatcher, is_moved, open_secrets
 from leyden.services.deliveries.owned_subscriptions import audit, confirm, get, lock
 from leyden.storage.stores import Stores
 from leyden.storage.subscriptions import Subscription, secret_purpose, url_purpose
@@ -121,7 +121,7 @@ async def change(
             after = replace(after, description=_description(wanted.description))
         if wanted.stopped is not None:
             after = replace(after, stopped=wanted.stopped)
-        if _is_moved(before, after) or wanted.stopped is False:
+        if is_moved(before, after) or wanted.stopped is False:
             after = replace(after, failing_since=None, pause=None)
             # What waits for another attempt is sent now: that may be a day away.
             await tx.subscriptions.move(before.id, before.position, attempts=0, due=now)
@@ -198,10 +198,6 @@ def _place(
     chat.check_url(format_, url)
     purpose = url_purpose(subscription_id)
     return chat.shown_url(url), dispatcher.sealer.seal(url.encode(), purpose=purpose)
-
-
-def _is_moved(before: Subscription, after: Subscription) -> bool:
-    return (before.url, before.sealed_url) != (after.url, after.sealed_url)
 
 
 def _types(

@@ -128,7 +128,7 @@ def _holding(order: Order, entries: Sequence[Written]) -> list[str]:
         "its money moved at another organization": any(
             owner not in {"", order.id, order.organization_id}
             for each in entries
-            for owner in (_owner(each.entry.source), _owner(each.entry.target))
+            for owner in map(ledger.owner, (each.entry.source, each.entry.target))
         ),
         f"it has ended, but still holds {holds:,} sat": status in ENDED and holds,
         f"it is {status}, but holds {holds:,} sat instead of {price:,}": (
@@ -147,11 +147,6 @@ def _holding(order: Order, entries: Sequence[Written]) -> list[str]:
         ),
     }
     return [problem for problem, is_broken in found.items() if is_broken]
-
-
-def _owner(place: str) -> str:
-    """Return the order or organization of a place; "" for the operator's."""
-    return place.partition(":")[2]
 
 
 def _is_walk(order: Order, moves: list[tuple[Status, Status]]) -> bool:

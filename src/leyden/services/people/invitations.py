@@ -17,7 +17,7 @@ from leyden.services.people import (
     passwords,
     people_events,
 )
-from leyden.services.people.team import INVITED, check_may_make
+from leyden.services.people.team import INVITED, check_may_make, end_invitation
 from leyden.services.platform import Platform
 from leyden.services.shared import quotas, rights
 from leyden.storage.invitations import Invitation
@@ -102,14 +102,7 @@ async def withdraw(
         for each in await tx.invitations.list_(organization_id, now=now):
             if each.id == invitation_id:
                 check_may_make(own, each.role)
-        await tx.invitations.end(organization_id, invitation_id, now=now)
-        await tx.audit.add(
-            at=now,
-            actor=actor,
-            action="invitation withdrawn",
-            subject=invitation_id,
-            organization_id=organization_id,
-        )
+        await end_invitation(tx, organization_id, invitation_id, actor=actor, now=now)
 
 
 async def invited(platform: Platform, word: str, *, now: datetime) -> Invitation:

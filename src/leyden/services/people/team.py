@@ -110,20 +110,25 @@ async def _end_sent(
             organization_id, each.id, INVITED, at=each.created
         )
         if sender == f"user:{user_id}" and not _may_invite(role, each.role):
-            await tx.invitations.end(organization_id, each.id, now=now)
-            await tx.audit.add(
-                at=now,
-                actor=actor,
-                action="invitation withdrawn",
-                subject=each.id,
-                organization_id=organization_id,
-            )
+            await end_invitation(tx, organization_id, each.id, actor=actor, now=now)
 
 
 def _may_invite(own: Role | None, role: Role) -> bool:
-    if own is None or Right.TEAM not in RIGHTS[own]:
-        return False
-    return role is not Role.OWNER or own is Role.OWNER
+    return own is not None and Right.TEAM in RIGHTS[own] and _may_make(own, role)
+
+
+async def end_invitation(
+    tx: Stores, organization_id: str, invitation_id: str, *, actor: str, now: datetime
+) -> None:
+    """End an open invitation, and log who did; raise NotFound if it has ended."""
+    await tx.invitations.end(organization_id, invitation_id, now=now)
+    await tx.audit.add(
+        at=now,
+        actor=actor,
+        action="invitation withdrawn",
+        subject=invitation_id,
+        organization_id=organization_id,
+    )
 
 
 async def _changeable(
@@ -143,8 +148,12 @@ async def _changeable(
 
 def check_may_make(own: Role, role: Role) -> None:
     """Raise Forbidden unless who has the one role may give, or take, the other."""
-    if role is Role.OWNER and own is not Role.OWNER:
+    if not _may_make(own, role):
         raise Forbidden("Only an owner can add, change or remove owners.")
+
+
+def _may_make(own: Role, role: Role) -> bool:
+    return role is not Role.OWNER or own is Role.OWNER
 
 
 async def _check_owner_remains(tx: Stores, organization_id: str) -> None:
