@@ -12,9 +12,9 @@ the platform lets it do. So a third kind of turn is *burned*: a process of the s
 priority takes the same share of a processor as the attacker did, in pieces as small,
 and touches nothing of the platform. Each goal is held against that, and the ratio to a
 quiet turn is printed beside it; the null is quiet against quiet. In a *spinning* turn
-such a process takes each processor whole, as the attacker's lnds may: what this delays
-others is the scheduler's own limit, and is told beside the rest. What is used meanwhile
-is told by program: the attacker's lnds, Envoy and the platform are in the ratio.
+such a process takes each processor whole, as the attacker's lnds may: what the
+scheduler alone delays, printed beside the rest. What is used meanwhile is told by
+program: the attacker's lnds, Envoy and the platform are in the ratio.
 Connections are flooded from addresses of their own. The victim and the receivers of its
 webhooks stand for machines elsewhere, too: they do not wait for others' time slices.
 
@@ -123,9 +123,11 @@ async def burned(
     """Run the victim beside processes that each use that share of a processor."""
     async with AsyncExitStack() as stack:
         burner = f"bench.burner {share} {seconds + 2 * count}"
-        all_ = [await stack.enter_async_context(beside(burner)) for _ in range(count)]
+        burning = [
+            await stack.enter_async_context(beside(burner)) for _ in range(count)
+        ]
         figures = await victim.live(seconds)
-        await asyncio.gather(*all_)
+        await asyncio.gather(*burning)
     return figures
 
 
