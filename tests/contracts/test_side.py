@@ -22,6 +22,7 @@ from tests.contracts.runtimes import (
     start,
     until,
 )
+from tests.contracts.sides import clean, start_again, start_with_wallet
 from tests.domain.nodes import a_node
 
 _KNOWN = Start(number=1, copy="")
@@ -36,11 +37,7 @@ class Shore:
 
     async def started(self, node: Node, last: Start) -> Node:
         """Start the node where it was started `last`."""
-        spec = replace(self.hands.launch_spec(node), last_start=last)
-        node = replace(node, process="", launched_revision=0)
-        async for step in self.hands.runtime.start(node, spec):
-            node = replace(node, process=step.process)
-        return node
+        return await start_again(self.hands, node, last)
 
     async def seal(self, node: Node) -> None:
         await self.side.seal(node, self.hands.launch_spec(node))
@@ -53,8 +50,7 @@ class Shore:
         return arrived == await origin.side.content(node)
 
     async def clean(self, node: Node) -> None:
-        async with self.side.leftovers(node) as delete:
-            await delete()
+        await clean(self.side, node)
 
 
 def _fake() -> Shore:
@@ -87,13 +83,7 @@ async def shores(
 @pytest.fixture
 async def node(shores: tuple[Shore, Shore]) -> Node:
     """Return a node that runs here, with a wallet."""
-    hands = shores[0].hands
-    node = await start(hands, a_node())
-    if isinstance(hands, LocalHands):
-        folder = hands.layout.home(node) / "data/chain/bitcoin/simnet"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "wallet.db").write_text("money")
-    return replace(node, has_wallet=True)
+    return await start_with_wallet(shores[0].hands, a_node())
 
 
 def never_started(node: Node) -> Node:

@@ -19,7 +19,8 @@ from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_side import LocalSide
 from leyden.values import replace
 from tests.authority import Authority
-from tests.contracts.runtimes import LocalHands, install_stand_in, start, until
+from tests.contracts.runtimes import LocalHands, install_stand_in, until
+from tests.contracts.sides import clean, start_again, start_with_wallet
 from tests.domain.nodes import a_node
 
 # companion/copy_test.go has the same: both sides compute it.
@@ -77,12 +78,6 @@ async def test_a_file_outside_of_the_folder_is_refused(tmp_path: Path) -> None:
         await copies.unpack(tmp_path / "copy", archive)
 
 
-async def cleaned(side: LocalSide, node: Node) -> None:
-    """Delete what a move has left."""
-    async with side.leftovers(node) as delete:
-        await delete()
-
-
 class Moving:
     """A node that has run here, and the side it is moved from."""
 
@@ -93,17 +88,10 @@ class Moving:
 
     async def wallet(self) -> None:
         """Start the node, and leave it running with a wallet."""
-        self.node = replace(await start(self.hands, self.node), has_wallet=True)
-        folder = self.hands.layout.home(self.node) / "data/chain/bitcoin/simnet"
-        folder.mkdir(parents=True, exist_ok=True)
-        (folder / "wallet.db").write_text("money")
+        self.node = await start_with_wallet(self.hands, self.node)
 
     async def start(self, last: Start = NEVER) -> Node:
-        node = replace(self.node, process="", launched_revision=0)
-        spec = replace(self.hands.launch_spec(node), last_start=last)
-        async for step in self.hands.runtime.start(node, spec):
-            node = replace(node, process=step.process)
-        return node
+        return await start_again(self.hands, self.node, last)
 
 
 @pytest.fixture
@@ -178,7 +166,7 @@ async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
         CannotStart, match="is from start 1, but the node was started 2"
     ):
         await moving.start(start_)
-    await cleaned(here, node)
+    await clean(here, node)
     assert moving.hands.layout.folder(node).is_dir(), "cleaning takes no node's folder"
     assert counter.read(tmp_path / "there" / node.id / "starts") == start_
 
@@ -196,7 +184,7 @@ async def test_a_folder_that_is_in_the_way_is_told_and_left(
         await moving.side.settle(node, "one", NEVER)
     with pytest.raises(SetupError, match="move the first away"):
         await moving.side.unseal(node)
-    await cleaned(moving.side, node)
+    await clean(moving.side, node)
     assert names(moving.hands.root) == [node.id]
 
 
@@ -216,7 +204,7 @@ async def test_who_slept_deletes_what_it_had_found_and_nothing_that_came_later(
     copy = two_files(moving.hands.root.parent / "copy")
     await moving.side.write(node, spec, "one", copies.packed(copy))
     async with moving.side.leftovers(node) as delete:
-        await cleaned(moving.side, node)  # by somebody else, meanwhile
+        await clean(moving.side, node)  # by somebody else, meanwhile
         assert names(moving.hands.root) == []
         later = two_files(moving.hands.root / f"{node.id}.sealed" / "lnd")
         await moving.side.write(node, spec, "one", copies.packed(copy))
@@ -224,5 +212,5 @@ async def test_who_slept_deletes_what_it_had_found_and_nothing_that_came_later(
     assert names(moving.hands.root) == [f"{node.id}.copy-one", f"{node.id}.sealed"]
     for each in (later, moving.hands.root / f"{node.id}.copy-one" / "lnd"):
         assert copies.content(each) == Content(digest=DIGEST, size=12)
-    await cleaned(moving.side, node)
+    await clean(moving.side, node)
     assert names(moving.hands.root) == []

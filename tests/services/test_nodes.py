@@ -634,17 +634,22 @@ async def test_routes_are_brought_anew_where_a_change_leads_elsewhere(
     assert (due is not None) is elsewhere
 
 
-@pytest.mark.parametrize("action", [Action.STOP, Action.DELETE])
-async def test_an_lnd_whose_start_nobody_saved_ends_all_the_same(
-    fleet_harness: FleetHarness, action: Action
-) -> None:
-    """The program is killed between lnd's start and the note of it."""
+async def started_unsaved(fleet_harness: FleetHarness) -> Node:
+    """Kill the program between a node's start and the note of it."""
     node, runtime = await fleet_harness.create(), fleet_harness.runtime
     runtime.fails_after, runtime.dies = "process", True
     with pytest.raises(asyncio.CancelledError):
         await fleet_harness.work()
     runtime.fails_after, runtime.dies = "", False
     assert node.id in runtime.running
+    return node
+
+
+@pytest.mark.parametrize("action", [Action.STOP, Action.DELETE])
+async def test_an_lnd_whose_start_nobody_saved_ends_all_the_same(
+    fleet_harness: FleetHarness, action: Action
+) -> None:
+    node, runtime = await started_unsaved(fleet_harness), fleet_harness.runtime
     await fleet_harness.ask(node, action)
     await fleet_harness.restart()
     await fleet_harness.work()
@@ -656,12 +661,8 @@ async def test_an_lnd_whose_start_nobody_saved_ends_all_the_same(
 async def test_an_lnd_whose_start_nobody_saved_ends_before_its_data_is_deleted(
     fleet_harness: FleetHarness,
 ) -> None:
-    """The program is killed, and is started again when the data is kept no longer."""
-    node, runtime = await fleet_harness.create(), fleet_harness.runtime
-    runtime.fails_after, runtime.dies = "process", True
-    with pytest.raises(asyncio.CancelledError):
-        await fleet_harness.work()
-    runtime.fails_after, runtime.dies = "", False
+    """The program is started again when the data is kept no longer."""
+    node, runtime = await started_unsaved(fleet_harness), fleet_harness.runtime
     await fleet_harness.ask(node, Action.DELETE)
     fleet_harness.now += timedelta(days=8)
     await fleet_harness.restart()

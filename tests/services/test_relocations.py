@@ -183,16 +183,23 @@ async def test_a_move_from_a_machine_that_is_lost_waits_for_its_return(
     await shores.check(node)
 
 
-class Sleeper:
-    """A side whose caller falls asleep before or after it finds what is left over."""
+class Wrapped:
+    """A side that does what another one does, where nothing else is said."""
 
-    def __init__(self, side: FakeSide, *, before: bool) -> None:
+    def __init__(self, side: FakeSide) -> None:
         self._side = side
-        self._before = before
-        self.asleep, self.awake = asyncio.Event(), asyncio.Event()
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._side, name)
+
+
+class Sleeper(Wrapped):
+    """A side whose caller falls asleep before or after it finds what is left over."""
+
+    def __init__(self, side: FakeSide, *, before: bool) -> None:
+        super().__init__(side)
+        self._before = before
+        self.asleep, self.awake = asyncio.Event(), asyncio.Event()
 
     @asynccontextmanager
     async def leftovers(
@@ -392,14 +399,8 @@ async def test_a_node_that_is_deleted_meanwhile_is_deleted_where_it_arrives(
     )
 
 
-class Uncleaned:
+class Uncleaned(Wrapped):
     """A side that does not respond when its leftovers are to be deleted."""
-
-    def __init__(self, side: FakeSide) -> None:
-        self._side = side
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._side, name)
 
     @asynccontextmanager
     async def leftovers(

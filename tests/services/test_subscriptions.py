@@ -74,23 +74,14 @@ class Office:
         return made
 
     async def stop(self, made: Subscription, *, stopped: bool) -> None:
-        await subscriptions.change(
-            self.dispatcher,
-            TEAM,
-            made.id,
-            Wanted(stopped=stopped),
-            scopes=ALL,
-            actor="test",
-        )
+        await self._change(made, Wanted(stopped=stopped))
 
     async def move(self, made: Subscription, url: str) -> None:
+        await self._change(made, Wanted(url=url))
+
+    async def _change(self, made: Subscription, wanted: Wanted) -> None:
         await subscriptions.change(
-            self.dispatcher,
-            TEAM,
-            made.id,
-            Wanted(url=url),
-            scopes=ALL,
-            actor="test",
+            self.dispatcher, TEAM, made.id, wanted, scopes=ALL, actor="test"
         )
 
     async def tell(self, *kinds: str, team: str = TEAM) -> None:

@@ -57,6 +57,18 @@ async def until(
     return text
 
 
+async def paid(visitor: Visitor, world: World) -> tuple[str, str]:
+    """Order and pay; return the order's page, and its text once there is a ticket."""
+    page = await ordered(visitor)
+    (request,) = world.payments.requests.values()
+    world.payments.pay(request)
+
+    async def shown() -> str:
+        return (await visitor.get(page)).text
+
+    return page, await until(shown, shows="Register your ticket")
+
+
 async def test_the_price_is_shown_while_one_types(alice: Visitor) -> None:
     url = f"{alice.root}/channels/quote?capacity=1000000&lease=2016&tier=best&bps="
     assert f"{PRICE:,} sat" in (await alice.get(url)).text
@@ -142,14 +154,7 @@ async def test_a_ticket_is_registered_on_the_chain_of_the_node(
     node = await fleet_harness.running(organization_id=alice.organization_id)
     fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
     await fleet_harness.settled()
-    page = await ordered(alice)
-    (request,) = world.payments.requests.values()
-    world.payments.pay(request)
-
-    async def look() -> str:
-        return (await alice.get(page)).text
-
-    text = await until(look, shows="Register your ticket")
+    _, text = await paid(alice, world)
     assert "poold --network=signet" in text
 
 
@@ -214,14 +219,7 @@ async def test_sent_twice_it_is_ordered_once(alice: Visitor, world: World) -> No
 async def test_whoever_cannot_spend_sees_no_ticket_and_orders_nothing(
     alice: Visitor, bob: Visitor, world: World
 ) -> None:
-    page = await ordered(alice)
-    (request,) = world.payments.requests.values()
-    world.payments.pay(request)
-
-    async def look() -> str:
-        return (await alice.get(page)).text
-
-    text = await until(look, shows="Register your ticket")
+    page, text = await paid(alice, world)
     ticket = text.split('id="ticket">')[1].split("<")[0]
     seen = await bob.get(page)
     assert (seen.status, ticket in seen.text) == (200, False)
@@ -234,17 +232,10 @@ async def test_whoever_cannot_spend_sees_no_ticket_and_orders_nothing(
 async def test_a_cancelled_order_says_what_went_to_credit(
     alice: Visitor, world: World
 ) -> None:
-    page = await ordered(alice)
-    (request,) = world.payments.requests.values()
-    world.payments.pay(request)
-
-    async def look() -> str:
-        return (await alice.get(page)).text
-
-    text = await until(look, shows="Register your ticket")
+    page, text = await paid(alice, world)
     assert f"The price, {PRICE:,} sat, becomes credit" in text
     assert (await alice.submit(f"{page}/cancel")).location == page
-    assert f"{PRICE:,} sat went to your credit" in await look()
+    assert f"{PRICE:,} sat went to your credit" in (await alice.get(page)).text
     account = (await alice.get(f"{alice.root}/credit")).text
     assert f'class="sum">{PRICE:,} sat' in account
     sheet = await alice.get(f"{alice.root}/credit/ledger.csv")

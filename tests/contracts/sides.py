@@ -1,0 +1,32 @@
+"""What tests of moves do with a node beside calling a side."""
+
+from leyden.domain.nodes import Node
+from leyden.domain.starts import Start
+from leyden.runtimes.sides import Side
+from leyden.values import replace
+from tests.contracts.runtimes import Hands, LocalHands, start
+
+
+async def start_with_wallet(hands: Hands, node: Node) -> Node:
+    """Start a node, and leave it running with a wallet."""
+    node = replace(await start(hands, node), has_wallet=True)
+    if isinstance(hands, LocalHands):
+        folder = hands.layout.home(node) / "data/chain/bitcoin/simnet"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "wallet.db").write_text("money")
+    return node
+
+
+async def start_again(hands: Hands, node: Node, last: Start) -> Node:
+    """Start a node of which no process is known, and which was started `last`."""
+    node = replace(node, process="", launched_revision=0)
+    spec = replace(hands.launch_spec(node), last_start=last)
+    async for step in hands.runtime.start(node, spec):
+        node = replace(node, process=step.process)
+    return node
+
+
+async def clean(side: Side, node: Node) -> None:
+    """Delete what a move has left."""
+    async with side.leftovers(node) as delete:
+        await delete()
