@@ -23,6 +23,7 @@ from leyden.storage.database import Database, open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
 from tests.emptied import emptied
+from tests.metrics import forget_unknown_nodes
 from tests.reaper import in_memory
 
 pytest_plugins = (
@@ -70,6 +71,12 @@ def logging_as_before() -> Iterator[None]:
     root.handlers[:] = handlers
     root.setLevel(levels[0])
     ours.setLevel(levels[1])
+
+
+@pytest.fixture
+def no_unknown_nodes() -> None:
+    """Metrics are one for all tests of a process: an earlier test's count no more."""
+    forget_unknown_nodes()
 
 
 @pytest.fixture

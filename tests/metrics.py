@@ -5,6 +5,18 @@ from typing import Self
 
 from prometheus_client import REGISTRY
 
+from leyden.runtimes.unknown import UnknownNodes
+
+
+def unknown_nodes() -> float | None:
+    return REGISTRY.get_sample_value("leyden_nodes_unknown")
+
+
+def forget_unknown_nodes() -> None:
+    """As in a new process: what an earlier test's runtime cannot see counts no more."""
+    for runtime in ("processes", "pods"):
+        UnknownNodes(runtime)
+
 
 @dataclass
 class Observed:

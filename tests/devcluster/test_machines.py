@@ -11,7 +11,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 import pytest
-from prometheus_client import REGISTRY
 
 from leyden.app.migration import migrate
 from leyden.devcluster import namespaces
@@ -29,10 +28,15 @@ from tests.devcluster.test_platform import (
     running,
     shore,
 )
+from tests.metrics import unknown_nodes
 
 __all__ = ["given", "shore"]
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(1200)]
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.timeout(1200),
+    pytest.mark.usefixtures("no_unknown_nodes"),
+]
 
 # Back from a long time away, the kubelet and kube-proxy of a machine call the API
 # server again after pauses of up to a minute, each after its own: the one has to hear
@@ -92,7 +96,7 @@ async def test_while_a_machine_is_away_its_nodes_are_as_they_were(
             name, machine = pod["metadata"]["name"], pod["spec"]["nodeName"]
             async with cut_off(shore.cluster, machine, seconds):
                 async with asyncio.timeout(30):
-                    while not unknown():
+                    while not unknown_nodes():
                         await asyncio.sleep(0.1)
                 assert (await customer.item(node))["status"] == "waiting_init"
                 # What is asked of it meanwhile waits, and is started nowhere else.
@@ -109,13 +113,9 @@ async def test_while_a_machine_is_away_its_nodes_are_as_they_were(
                     assert len(lnds_of(name)) <= 1
                     await asyncio.sleep(0.5)
             await customer.is_(node, "waiting_init", within_s=PATIENCE_S)
-            assert not unknown()
+            assert not unknown_nodes()
             assert len(lnds_of(name)) == 1
             told = {each["id"]: each["details"]["status"] for each in taken}
     assert set(told.values()) == {"waiting_init"}
     free(shore.cluster, namespace)
     shore.cluster.kubectl("delete", "namespace", namespace, "--wait=false")
-
-
-def unknown() -> float | None:
-    return REGISTRY.get_sample_value("leyden_nodes_unknown")

@@ -12,7 +12,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from prometheus_client import REGISTRY
 
 from leyden.domain.nodes import Node
 from leyden.domain.versions import OFFERED
@@ -25,8 +24,14 @@ from tests.contracts.runtimes import start, until
 from tests.devcluster.api_proxy import Watches, proxied
 from tests.devcluster.clusters import DevCluster, kill
 from tests.domain.nodes import a_node
+from tests.metrics import unknown_nodes
 
-pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(400)]
+pytestmark = [
+    pytest.mark.real,
+    pytest.mark.long,
+    pytest.mark.timeout(400),
+    pytest.mark.usefixtures("no_unknown_nodes"),
+]
 
 
 @pytest.fixture
@@ -42,10 +47,6 @@ def node() -> Node:
 
 def has_ended(hands: PodHands) -> bool:
     return hands.told[-1:] != [] and not hands.told[-1].alive
-
-
-def unknown() -> float | None:
-    return REGISTRY.get_sample_value("leyden_nodes_unknown")
 
 
 async def test_on_a_machine_that_is_lost_for_a_while_an_lnd_stays_the_only_one(
@@ -72,7 +73,7 @@ async def test_on_a_machine_that_is_lost_for_a_while_an_lnd_stays_the_only_one(
         with pytest.raises(NodeAway, match=f"machine {machine} does not respond"):
             await start(hands, replace(node, process=""))
         assert len(hands.lnds(node)) == 1
-        assert unknown() == 1
+        assert unknown_nodes() == 1
         assert not [each for each in hands.told if not each.alive]
     finally:
         await hands.kubectl(*taint, f"{key}-")
@@ -80,7 +81,7 @@ async def test_on_a_machine_that_is_lost_for_a_while_an_lnd_stays_the_only_one(
     # Back again, the kubelet does what it was told, and says that it did.
     await until(lambda: has_ended(hands))
     assert not hands.told[-1].asked
-    assert unknown() == 0
+    assert unknown_nodes() == 0
     again = await start(hands, replace(node, process=""))
     assert again.process != node.process
     assert len(hands.lnds(node)) == 1
@@ -281,11 +282,11 @@ async def test_while_the_api_server_is_away_nothing_is_known_until_it_is_back(
     hands.begin_anew()  # which finds nobody to ask
     hands.told.clear()
     assert not (await hands.runtime.observe(node)).known
-    assert unknown() == 1
+    assert unknown_nodes() == 1
     await asyncio.to_thread(hands.cluster.run, "up")
     await until(lambda: hands.told != [] and hands.told[-1].state is not None)
     assert hands.told[-1].process == node.process
-    assert unknown() == 0
+    assert unknown_nodes() == 0
     assert len(hands.lnds(node)) == 1
 
 

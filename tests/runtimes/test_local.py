@@ -15,7 +15,6 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
-from prometheus_client import REGISTRY
 
 from leyden import processes
 from leyden.domain.nodes import Node, Type
@@ -43,6 +42,7 @@ from tests.contracts.runtimes import (
 from tests.disks import fill, small_disk
 from tests.domain.nodes import a_node, some_settings
 from tests.loop_time import cost, most_s
+from tests.metrics import unknown_nodes
 
 KILLED_HALF_WAY = """
 import asyncio, os, signal, sys
@@ -523,24 +523,22 @@ async def test_a_node_that_has_printed_nothing_yet_can_be_looked_at(
     assert LocalHomes(hands.layout).read_changes(node, BEGINNING) == NO_CHANGES
 
 
+@pytest.mark.usefixtures("no_unknown_nodes")
 async def test_nodes_of_which_nothing_is_known_are_counted(
     hands: LocalHands, node: Node
 ) -> None:
-    def unknown() -> float | None:
-        return REGISTRY.get_sample_value("leyden_nodes_unknown")
-
     node = await start(hands, node)
-    assert unknown() == 0
+    assert unknown_nodes() == 0
     await hands.lose(node)
     for _ in range(2):
         assert not (await hands.runtime.observe(node)).known
-        assert unknown() == 1
+        assert unknown_nodes() == 1
     hands.runtime.unwatch(node.id)
-    assert unknown() == 0
+    assert unknown_nodes() == 0
     assert not (await hands.runtime.observe(node)).known
     (hands.root / node.id).mkdir()
     assert (await hands.runtime.observe(node)).known
-    assert unknown() == 0
+    assert unknown_nodes() == 0
 
 
 async def test_a_program_that_is_gone_is_told_to_the_owner(hands: LocalHands) -> None:

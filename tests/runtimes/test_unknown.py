@@ -1,12 +1,11 @@
 """Nodes of which nothing is known are counted, whichever runtime cannot see them."""
 
-from prometheus_client import REGISTRY
+import pytest
 
 from leyden.runtimes.unknown import UnknownNodes
+from tests.metrics import unknown_nodes
 
-
-def counted() -> float | None:
-    return REGISTRY.get_sample_value("leyden_nodes_unknown")
+pytestmark = pytest.mark.usefixtures("no_unknown_nodes")
 
 
 def test_nodes_of_two_runtimes_are_counted_together() -> None:
@@ -14,15 +13,14 @@ def test_nodes_of_two_runtimes_are_counted_together() -> None:
     pods.add("1", "its machine does not respond")
     pods.add("2", "its machine does not respond")
     here.add("3", "its folder is missing")
-    assert counted() == 3
+    assert unknown_nodes() == 3
     here.discard("3")
     here.discard("1")  # as it is told to forget any node
-    assert counted() == 2
+    assert unknown_nodes() == 2
     assert "1" in pods
 
 
-def test_of_a_runtime_that_was_replaced_none_is_counted() -> None:
+def test_of_a_runtime_that_was_replaced_none_is_unknown_nodes() -> None:
     UnknownNodes("pods").add("1", "its machine does not respond")
-    UnknownNodes("pods").discard("1")
-    UnknownNodes("processes").discard("1")
-    assert counted() == 0
+    UnknownNodes("pods")
+    assert unknown_nodes() == 0

@@ -22,6 +22,7 @@ class UnknownNodes:
     def __init__(self, runtime: str) -> None:
         """Count for this runtime from now on, replacing an earlier one."""
         self._why = _KNOWN[runtime] = {}
+        _count()
 
     def __contains__(self, node_id: str) -> bool:
         return node_id in self._why
