@@ -20,6 +20,14 @@ GUARDS = (
         "sqlite and nobody_saved_ends_before",
     ),
     Guard(
+        "an lnd computes on as many CPUs as its share has",
+        "runtimes/placement.py",
+        '            "GOMAXPROCS": str(self.cpus),\n',
+        "",
+        "tests/runtimes/test_local.py",
+        "told_what_it_may_use",
+    ),
+    Guard(
         "whoever computes keeps the platform's event loop waiting for no slice",
         "cli/running/servers.py",
         "    processes.ask_for_short_slices()\n",

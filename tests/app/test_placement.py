@@ -14,10 +14,11 @@ from leyden.settings import Settings
 
 
 def test_settings_say_how_large_a_share_is(tmp_path: Path) -> None:
-    given = Settings(standard_memory_mb=600, professional_weight=900)
+    given = Settings(standard_memory_mb=600, standard_cpus=2, professional_weight=900)
     shares = placement.placement_of(given, tmp_path / "nodes").shares
     assert shares[Type.STANDARD].memory == 600 * MIB
     assert shares[Type.STANDARD].weight == 100
+    assert (shares[Type.STANDARD].cpus, shares[Type.PROFESSIONAL].cpus) == (2, 4)
     assert shares[Type.PROFESSIONAL].weight == 900
     assert shares[Type.PROFESSIONAL].open_files > shares[Type.STANDARD].open_files
 

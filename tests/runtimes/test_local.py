@@ -206,7 +206,8 @@ async def test_lnd_is_told_what_it_may_use(hands: LocalHands, node: Node) -> Non
     node = await start(hands, node)
     process = Path(f"/proc/{hands.identity(node).pid}")
     environment = (process / "environ").read_text()
-    assert f"GOMEMLIMIT={1024 * MIB * 9 // 10}B" in environment
+    assert f"GOMEMLIMIT={1024 * MIB * 9 // 10}B\0" in environment
+    assert "GOMAXPROCS=1\0" in environment
     limits = (process / "limits").read_text()
     assert "Max open files            4096                 4096" in limits
     assert "Max core file size        0                    0" in limits

@@ -154,12 +154,14 @@ def test_the_pod_that_copies_is_held_as_the_nodes_own_and_has_its_name() -> None
 
 
 def test_a_type_has_its_size() -> None:
-    for type_, memory in ((Type.STANDARD, 1 << 30), (Type.PROFESSIONAL, 4 << 30)):
+    sizes = ((Type.STANDARD, 1 << 30, 1), (Type.PROFESSIONAL, 4 << 30, 4))
+    for type_, memory, cpus in sizes:
         pod = TEMPLATE.pod(replace(NODE, type=type_), shown=b"")
         [lnd] = pod["spec"]["containers"]
         assert lnd["resources"]["limits"]["memory"] == str(memory)
         environment = {each["name"]: each["value"] for each in lnd["env"]}
         assert environment["GOMEMLIMIT"] == f"{memory * 9 // 10}B"
+        assert environment["GOMAXPROCS"] == str(cpus)
 
 
 def test_one_selector_shows_a_node_and_names_fit() -> None:

@@ -52,15 +52,24 @@ def placement_of(settings: Settings, root: Path) -> Placement:
 
 def shares(settings: Settings) -> Iterator[tuple[Type, Share]]:
     """Yield the share of each type."""
-    asked = {
-        Type.STANDARD: (settings.standard_memory_mb, settings.standard_weight),
-        Type.PROFESSIONAL: (
-            settings.professional_memory_mb,
-            settings.professional_weight,
+    yield (
+        Type.STANDARD,
+        replace(
+            SHARES[Type.STANDARD],
+            memory=settings.standard_memory_mb * MIB,
+            weight=settings.standard_weight,
+            cpus=settings.standard_cpus,
         ),
-    }
-    for type_, (memory_mb, weight) in asked.items():
-        yield type_, replace(SHARES[type_], memory=memory_mb * MIB, weight=weight)
+    )
+    yield (
+        Type.PROFESSIONAL,
+        replace(
+            SHARES[Type.PROFESSIONAL],
+            memory=settings.professional_memory_mb * MIB,
+            weight=settings.professional_weight,
+            cpus=settings.professional_cpus,
+        ),
+    )
 
 
 def cgroups_of(settings: Settings) -> Cgroups | None:

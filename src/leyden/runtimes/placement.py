@@ -28,6 +28,7 @@ class Share(Struct, frozen=True, kw_only=True):
 
     memory: int  # bytes
     weight: int = USUAL_WEIGHT  # where CPUs are short
+    cpus: int = 1  # on which it computes at once, whatever is free
     open_files: int = 4096
 
     def __post_init__(self) -> None:
@@ -44,13 +45,20 @@ class Share(Struct, frozen=True, kw_only=True):
 
     @property
     def environment(self) -> Mapping[str, str]:
-        """Return variables that make Go collect garbage before memory is short."""
-        return {"GOMEMLIMIT": f"{self.memory * 9 // 10}B"}
+        """Return what tells Go its share: it looks at the machine otherwise.
+
+        It collects garbage before memory is short, and not on all CPUs at once, where
+        everybody else would wait.
+        """
+        return {
+            "GOMEMLIMIT": f"{self.memory * 9 // 10}B",
+            "GOMAXPROCS": str(self.cpus),
+        }
 
 
 SHARES: Final[Mapping[Type, Share]] = {
     Type.STANDARD: Share(memory=1024 * MIB),
-    Type.PROFESSIONAL: Share(memory=4096 * MIB, weight=400, open_files=16_384),
+    Type.PROFESSIONAL: Share(memory=4096 * MIB, weight=400, cpus=4, open_files=16_384),
 }
 
 

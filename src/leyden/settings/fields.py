@@ -148,12 +148,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Volume size of a standard node in a cluster, in GiB."""
     standard_weight: Weight = 100
     """CPU weight of a standard node."""
+    standard_cpus: Some = 1
+    """CPUs that a standard node uses at once; applies from the node's next start."""
     professional_memory_mb: Memory = 4096
     """Memory limit of a professional node, in MiB."""
     professional_disk_gib: Some = 50
     """Volume size of a professional node in a cluster, in GiB."""
     professional_weight: Weight = 400
     """CPU weight of a professional node."""
+    professional_cpus: Some = 4
+    """CPUs that a professional node uses at once; applies from its next start."""
     node_rest_port: Port = 18_080
     """Port of each node's REST, at the node's own IP address."""
     node_grpc_port: Port = 18_009
