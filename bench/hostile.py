@@ -4,17 +4,16 @@ The platform is `leyden up` on a private chain, with a treasury and real lnds. A
 has a node, a webhook and an API key, and asks for little: 8 calls of the API, 10 of its
 node's `/v1/state` through the gateway and 2 webhooks a second. Beside it another
 customer does each of the attacks of bench/attacks.py, by eight callers, in a process of
-its own. Quiet and attacked turns alternate, so a drift of the machine hits both.
+its own. Each round has a turn of each attack, between two quiet ones, and the next
+round has them backwards, so a drift of the machine hits all.
 
 The attacker stands for machines elsewhere, but runs on this one: it has the lowest
 priority, in a session of its own, and what it takes of the processors is no harm that
 the platform lets it do. So a third kind of turn is *burned*: a process of the same
 priority takes the same share of a processor as the attacker did, in pieces as small,
 and touches nothing of the platform. Each goal is held against that, and the ratio to a
-quiet turn is printed beside it; the null is quiet against quiet. In a *spinning* turn
-such a process takes each processor whole, as the attacker's lnds may: what the
-scheduler alone delays, printed beside the rest. What is used meanwhile is told by
-program: the attacker's lnds, Envoy and the platform are in the ratio.
+quiet turn is printed beside it; the null is quiet against quiet. What is used meanwhile
+is told by program: the attacker's lnds, Envoy and the platform are in the ratio.
 Connections are flooded from addresses of their own. The victim and the receivers of its
 webhooks stand for machines elsewhere, too: they do not wait for others' time slices.
 
@@ -30,12 +29,11 @@ As root, names below `slow.test` are asked of a name server that never answers.
 import argparse
 import asyncio
 import json
-import os
 import sys
 import time
 from collections.abc import AsyncIterator, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import asdict
+from contextlib import asynccontextmanager
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +51,6 @@ from leyden.app.opening import opened
 from leyden.client import Client, wallets
 
 QUIET, ATTACKED, BURNED, AGAIN = "quiet", "attacked", "burned", "quiet again"
-SPINNING = "spinning"
 _KEYS = 5
 _PASSWORD = "not the one that is tried"  # noqa: S105  of a wallet with nothing in it
 
@@ -117,17 +114,11 @@ async def turn(victim: Victim, customer: Customer, attack: str, seconds: float) 
         return figures, json.loads((await attacking)[0])
 
 
-async def burned(
-    victim: Victim, share: float, seconds: float, *, count: int = 1
-) -> dict[str, float]:
-    """Run the victim beside processes that each use that share of a processor."""
-    async with AsyncExitStack() as stack:
-        burner = f"bench.burner {share} {seconds + 2 * count}"
-        burning = [
-            await stack.enter_async_context(beside(burner)) for _ in range(count)
-        ]
+async def burned(victim: Victim, share: float, seconds: float) -> dict[str, float]:
+    """Run the victim beside a process that uses that share of a processor."""
+    async with beside(f"bench.burner {share} {seconds + 2}") as burning:
         figures = await victim.live(seconds)
-        await asyncio.gather(*burning)
+        await burning
     return figures
 
 
@@ -171,39 +162,65 @@ async def tidied(customer: Customer, victim: Victim) -> None:
 
 
 async def measured(
-    victim: Victim, customer: Customer, attack: str, seconds: float, rounds: int
+    victim: Victim,
+    customer: Customer,
+    attacks: Sequence[str],
+    seconds: float,
+    rounds: int,
 ) -> int:
-    """Compare quiet and attacked turns."""
-    report = Report(f"B16 hostile: {attack}")
+    """Compare the attacks' turns with the two quiet turns of their round."""
+    print(f"B16 hostile: {', '.join(attacks)}", flush=True)
     figures = Figures()
+    done = {attack: Done() for attack in attacks}
     before = _running(victim)
-    answers: dict[str, int] = {}
-    share = used_s = 0.0
-    for name in turns([QUIET, ATTACKED, BURNED, SPINNING, AGAIN], rounds=rounds):
+    beside_it = [f"{kind} {each}" for each in attacks for kind in (ATTACKED, BURNED)]
+    for name in turns([QUIET, *beside_it, AGAIN], rounds=rounds):
         busy = Processors()
-        told: dict[str, Any] = {}
-        if name == ATTACKED:
+        kind, _, attack = name.partition(" ")
+        if kind == ATTACKED:
             late, told = await turn(victim, customer, attack, seconds)
-            share = told["cpu_s"] / told["seconds"]
-        elif name == BURNED:
-            late = await burned(victim, share, seconds)
-        elif name == SPINNING:
-            late = await burned(victim, 1, seconds, count=os.cpu_count() or 1)
+            done[attack].add(told)
+        elif kind == BURNED:
+            late = await burned(victim, done[attack].share, seconds)
         else:
             late = await victim.live(seconds)
-        report.note(f"{name}: {busy}")
+        print(f"  {name}: {busy}", flush=True)
         for what, p99 in late.items():
             figures.add(f"{what} {name}", p99)
-        used_s += told.get("cpu_s", 0.0)
-        for status, number in told.get("answers", {}).items():
-            answers[status] = answers.get(status, 0) + number
-        if told:
+        if kind == ATTACKED:
+            done[attack].refused += victim.refused
+            done[attack].ended |= _running(victim) != before
             await tidied(customer, victim)
-    report.note(f"the attacker was answered {answers}")
-    report.note(f"and used {used_s:.0f} s of a processor")
+        victim.refused.clear()
+    return max(compared(attack, done[attack], figures) for attack in attacks)
+
+
+@dataclass
+class Done:
+    """What the turns of an attack did, all together."""
+
+    answers: dict[str, int] = field(default_factory=dict)
+    used_s: float = 0  # of a processor
+    share: float = 0  # of a processor, in the last turn
+    refused: list[str] = field(default_factory=list)
+    ended: bool = False
+
+    def add(self, told: dict[str, Any]) -> None:
+        """Add what the attacker of a turn counted."""
+        self.share = told["cpu_s"] / told["seconds"]
+        self.used_s += told["cpu_s"]
+        for status, number in told["answers"].items():
+            self.answers[status] = self.answers.get(status, 0) + number
+
+
+def compared(attack: str, done: Done, figures: Figures) -> int:
+    """Report one attack; return 1 if a goal is missed."""
+    report = Report(f"B16 hostile: {attack}")
+    report.note(f"the attacker was answered {done.answers}")
+    report.note(f"and used {done.used_s:.0f} s of a processor")
     for what, most in GOALS.items():
-        quiet, attacked = f"{what} {QUIET}", f"{what} {ATTACKED}"
-        burning = f"{what} {BURNED}"
+        quiet, attacked = f"{what} {QUIET}", f"{what} {ATTACKED} {attack}"
+        burning = f"{what} {BURNED} {attack}"
         report.note(
             f"p99 of {what}: quiet {figures.median(quiet):.1f} ms, beside the same use "
             f"of processors {figures.median(burning):.1f} ms, "
@@ -211,16 +228,13 @@ async def measured(
         )
         report.null(figures.ratio(f"{what} {AGAIN}", quiet))
         report.note(str(figures.ratio(attacked, quiet, what=f"{what} to quiet")))
-        spinning = f"{what} {SPINNING}"
-        report.note(str(figures.ratio(attacked, spinning, what=f"{what} to spinning")))
         report.at_most(most, figures.ratio(attacked, burning, what=f"p99 of {what}"))
-    report.holds("no node of others ended", met=_running(victim) == before)
-    refused = len(victim.refused)
+    report.holds("no node of others ended", met=not done.ended)
+    refused = len(done.refused)
     report.holds(
-        f"{refused} calls of the victim were refused {victim.refused[:3]}",
+        f"{refused} calls of the victim were refused {done.refused[:3]}",
         met=not refused,
     )
-    victim.refused.clear()
     return report.end()
 
 
@@ -251,12 +265,9 @@ async def main(
     """Run the chosen attacks; return 1 if one of them misses a goal."""
     logs.configure(form="text", level="error")
     processes.ask_for_short_slices()  # the victim stands for a machine elsewhere
-    missed = 0
     async with standing(nodes) as (victim, customer):
         await victim.live(min(seconds, 5))  # what is used the first time
-        for attack in attacks:
-            missed |= await measured(victim, customer, attack, seconds, rounds)
-    return missed
+        return await measured(victim, customer, attacks, seconds, rounds)
 
 
 if __name__ == "__main__":
