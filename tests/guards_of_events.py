@@ -245,6 +245,14 @@ GUARDS = (
         "postgres and logged_once",
     ),
     Guard(
+        "a verification that could not be finished is repeated within the hour",
+        "services/operators/alarm_watch.py",
+        "            self._verify_at = platform.clock() + _VERIFY_AGAIN",
+        "            self._verify_at = platform.clock() + _VERIFY_EVERY",
+        "tests/services/test_alarms.py",
+        "sqlite and verification_that_failed",
+    ),
+    Guard(
         "only an operator sends alarms",
         "services/deliveries/owned_subscriptions.py",
         "        await rights.check_operator(tx, actor)",

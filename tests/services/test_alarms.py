@@ -12,7 +12,7 @@ from leyden.domain.alarms import Kind
 from leyden.domain.events import ALARMS, INSTALLATION
 from leyden.domain.lsps1 import Source
 from leyden.domain.units import Sats
-from leyden.errors import Malformed, Stale
+from leyden.errors import DatabaseAway, Malformed, Stale
 from leyden.services.channels import seller_watch
 from leyden.services.channels.corrections import Correction
 from leyden.services.deliveries import subscriptions
@@ -31,6 +31,7 @@ from leyden.storage.statements import Statement
 from leyden.tasks.work import Work
 from leyden.values import replace
 from leyden.webhooks.fake import FakeSender
+from tests.away import AwayDatabase
 from tests.services.sending import send_all
 from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
 from tests.services.test_credit import correct, in_debt
@@ -190,6 +191,32 @@ async def test_a_ledger_that_does_not_add_up_is_told(
     assert await alarm_watch.check(platform, broken=broken) == frozenset(broken)
     assert metric(Kind.LEDGER_BROKEN) == 1
     await more(harness, "-1")
+
+
+async def test_a_verification_that_failed_is_repeated_within_the_hour(
+    platform: Platform, harness: ShopHarness
+) -> None:
+    await harness.give_credit(5_000)
+    await more(harness, "1")
+    watch = AlarmWatch(platform)
+    hour = timedelta(hours=1)
+    harness.now += hour
+    watch._platform = replace(platform, database=AwayDatabase())
+    with pytest.raises(DatabaseAway):
+        await watch.check()
+    watch._platform = platform
+    await watch.check()  # not at once: verifying reads all entries
+    assert Kind.LEDGER_BROKEN not in {each.kind for each in watch.found or ()}
+    harness.now += hour
+    await watch.check()
+    assert Kind.LEDGER_BROKEN in {each.kind for each in watch.found or ()}
+    await more(harness, "-1")
+    harness.now += hour
+    await watch.check()  # stays until the next day's verification
+    assert Kind.LEDGER_BROKEN in {each.kind for each in watch.found or ()}
+    harness.now += 24 * hour
+    await watch.check()
+    assert Kind.LEDGER_BROKEN not in {each.kind for each in watch.found or ()}
 
 
 async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_endpoint(

@@ -25,6 +25,7 @@ _CHECK_EVERY_S: Final = 60.0
 # Verifying reads all entries of the ledger, which would slow down every restart.
 _FIRST_VERIFICATION: Final = timedelta(hours=1)
 _VERIFY_EVERY: Final = timedelta(days=1)
+_VERIFY_AGAIN: Final = timedelta(hours=1)  # after one that could not be finished
 
 log = logging.getLogger(__name__)
 
@@ -34,25 +35,30 @@ class AlarmWatch:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
+        self._broken: list[Alarm] = []  # found by the last verification
+        self._verify_at = platform.clock() + _FIRST_VERIFICATION
         self.found: frozenset[Alarm] | None = None  # None: not checked yet
 
     async def watch(self) -> None:
         """Check alarms every minute, and the ledger once a day, until cancelled."""
-        broken: list[Alarm] = []
-        platform = self._platform
-        verify_at = platform.clock() + _FIRST_VERIFICATION
         while True:
             # Sleep first: what the alarms check may still be starting.
             await asyncio.sleep(_CHECK_EVERY_S)
             try:
-                if platform.clock() >= verify_at:
-                    verify_at = platform.clock() + _VERIFY_EVERY
-                    broken = await ledger_alarms(platform)
-                self.found = await check(platform, self.found or (), broken)
+                await self.check()
             except Away as error:
                 log.info("could not check alarms", extra={"why": error.message})
             except Exception:
                 log.exception("could not check alarms")
+
+    async def check(self) -> None:
+        """Check the alarms once, and the ledger if it is due."""
+        platform = self._platform
+        if platform.clock() >= self._verify_at:
+            self._verify_at = platform.clock() + _VERIFY_AGAIN
+            self._broken = await ledger_alarms(platform)
+            self._verify_at = platform.clock() + _VERIFY_EVERY
+        self.found = await check(platform, self.found or (), self._broken)
 
     async def follow(self, work: ClaimedTask) -> None:
         """Log raised and cleared alarms as events, while this process has the task.
