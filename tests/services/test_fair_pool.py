@@ -3,6 +3,7 @@
 import asyncio
 import itertools
 import threading
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
@@ -115,6 +116,15 @@ async def test_who_rested_goes_on() -> None:
     pool = FairPool(threads=1, compute=compute, name="upload")
     async with asyncio.timeout(5):
         assert [await pool.run("alice", lambda: 7) for _ in range(2)] == [7, 7]
+
+
+async def test_an_owner_takes_a_tenth_of_a_processor() -> None:
+    compute = partial(here, cpu_s=0.01)
+    pool = FairPool(threads=1, compute=compute, name="upload")
+    began = time.monotonic()
+    for _ in range(2):
+        await pool.run("alice", lambda: 7)
+    assert time.monotonic() - began >= 9 * 0.01
 
 
 async def test_what_a_helper_took_is_counted() -> None:

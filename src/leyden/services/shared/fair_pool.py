@@ -6,7 +6,7 @@ refused. The threads only wait: what they wait for is computed by helpers,
 beside the event loop's process (docs/decisions/0070).
 
 After each call an owner rests for a multiple of the CPU time that the call
-took: nobody takes more than a fifth of a processor.
+took: nobody takes more than a tenth of a processor.
 """
 
 import asyncio
@@ -22,7 +22,7 @@ from leyden.errors import TooMany
 from leyden.helpers.pool import Helpers, Outcome
 
 # An owner rests for so many times the CPU time that was taken, but never for long.
-_REST: Final = 4.0
+_REST: Final = 9.0
 _LONGEST_REST_S: Final = 5.0
 _SHORTEST_REST_S: Final = 0.005
 _BUSY: Final = "too many of your requests are waiting; try again in a moment"
