@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.units import part_per_million, rounded_up, size, weeks
+from leyden.domain.units import cores, part_per_million, rounded_up, size, weeks
 
 
 @given(st.integers(0, 21_000_000 * 10**8), st.integers(1, 10**9))
@@ -37,6 +37,14 @@ def test_bytes_are_told_in_the_largest_unit_that_they_fill(
     count: int, text: str
 ) -> None:
     assert size(count) == text
+
+
+def test_processors_are_told_as_a_part_of_one() -> None:
+    assert [cores(0), cores(0.1254), cores(2)] == [
+        "0.0 % of a core",
+        "12.5 % of a core",
+        "200.0 % of a core",
+    ]
 
 
 @pytest.mark.parametrize(
