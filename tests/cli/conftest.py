@@ -1,16 +1,23 @@
 """Commands as they are typed, each with a home of its own."""
 
+import asyncio
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
+from leyden import settings
+from leyden.app.opening import opened
 from leyden.cli import exit_codes
 from leyden.cli.main import leyden
+from leyden.domain.accounts import Organization
+from leyden.domain.nodes import Node
 from leyden.errors import LeydenError
+from leyden.services.platform import Platform
 from tests.client import harbour as platforms
 
 Typed = Callable[..., Result]
@@ -42,3 +49,31 @@ def told(result: Result) -> Any:
     """Return the object that a command printed with --json."""
     assert result.exit_code == 0, result.output
     return json.loads(result.stdout)
+
+
+def on_platform(step: Callable[[Platform], Awaitable[Any]]) -> Any:
+    """Do this on the platform that commands use, and return its result."""
+
+    async def run() -> Any:
+        async with opened(settings.load(os.environ)) as platform:
+            return await step(platform)
+
+    return asyncio.run(run())
+
+
+def add_nodes(organization: str, *nodes: Node) -> None:
+    """Add an organization of this name, and these nodes of it."""
+
+    async def add(platform: Platform) -> None:
+        async with platform.database.transaction() as tx:
+            await tx.accounts.add(
+                Organization(
+                    id=nodes[0].organization_id,
+                    name=organization,
+                    created=platform.clock(),
+                )
+            )
+            for node in nodes:
+                assert await tx.nodes.add(node)
+
+    on_platform(add)

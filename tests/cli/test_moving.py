@@ -1,21 +1,17 @@
 """`leyden fleet move`: what is refused, and what is begun."""
 
-import asyncio
 import os
-from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
 from leyden import settings
-from leyden.app.opening import opened
-from leyden.domain.accounts import Organization
 from leyden.domain.nodes import Node, RuntimeName
 from leyden.domain.relocations import Step
 from leyden.domain.versions import OFFERED
 from leyden.runtimes import layout
 from leyden.services.platform import Platform
-from tests.cli.conftest import Typed
+from tests.cli.conftest import Typed, add_nodes, on_platform
 from tests.domain.nodes import a_node
 
 DIGEST = "0" * 64
@@ -29,27 +25,6 @@ BOTH = {
     "LEYDEN_COMPANION_URL": "https://192.0.2.1:8443",
     "LEYDEN_STANDARD_DISK_GIB": "1",
 }
-
-
-def on_platform(step: Callable[[Platform], Awaitable[Any]]) -> Any:
-    async def run() -> Any:
-        async with opened(settings.load(os.environ)) as platform:
-            return await step(platform)
-
-    return asyncio.run(run())
-
-
-def add(node: Node) -> None:
-    async def run(platform: Platform) -> None:
-        async with platform.database.transaction() as tx:
-            await tx.accounts.add(
-                Organization(
-                    id=node.organization_id, name="Harbour", created=platform.clock()
-                )
-            )
-            assert await tx.nodes.add(node)
-
-    on_platform(run)
 
 
 @pytest.fixture
@@ -71,7 +46,7 @@ def test_what_cannot_be_moved_is_told(
     both: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert f"no node {NODE}" in refused(both)
-    add(a_node())
+    add_nodes("Harbour", a_node())
     assert "is already in local" in refused(both, to="local")
     monkeypatch.setenv("LEYDEN_RUNTIME", "local")
     assert 'runtime: must be "both" for a move' in refused(both)
@@ -83,7 +58,7 @@ def test_what_cannot_be_moved_is_told(
 
 def test_a_node_that_is_larger_than_its_volume_stays(both: Typed) -> None:
     node = a_node()
-    add(node)
+    add_nodes("Harbour", node)
     folder = layout.folder(layout.root(settings.load(os.environ).home_path), node)
     (folder / "lnd/data").mkdir(parents=True)
     with (folder / "lnd/data/channel.db").open("wb") as file:
@@ -96,12 +71,12 @@ def test_a_version_without_an_image_is_refused(both: Typed) -> None:
     older = next(
         each.version for each in OFFERED.releases if each.version != OFFERED.default
     )
-    add(a_node(version=older))
+    add_nodes("Harbour", a_node(version=older))
     assert f"kubernetes_images: names no image of lnd {older}" in refused(both)
 
 
 def test_a_move_is_begun_once(both: Typed) -> None:
-    add(a_node())
+    add_nodes("Harbour", a_node())
     begun = both("fleet", "move", NODE, "--to", "kubernetes", "--detach")
     assert begun.exit_code == 0, begun.stderr
     assert begun.stdout == f"node {NODE} is being moved to kubernetes\n"

@@ -13,7 +13,8 @@ from leyden.errors import Unauthorized
 from leyden.market.simulated import SimulatedMarket
 from leyden.services.people import api_keys
 from leyden.services.people import sign_in as signing_in
-from tests.cli.conftest import Typed, told
+from leyden.services.platform import Platform
+from tests.cli.conftest import Typed, on_platform, told
 from tests.services.shop_harness import PRICE, ShopHarness
 
 
@@ -24,38 +25,33 @@ def migrated(typed: Typed) -> Typed:
 
 
 def authenticate(key: str) -> str:
-    async def run() -> str:
-        async with opened(settings.load(os.environ)) as platform:
-            who = await api_keys.authenticate(platform, key, now=platform.clock())
-            return who.organization_id
+    async def ask(platform: Platform) -> str:
+        who = await api_keys.authenticate(platform, key, now=platform.clock())
+        return who.organization_id
 
-    return asyncio.run(run())
+    return str(on_platform(ask))
 
 
 def sign_in(email: str, password: str) -> None:
-    async def run() -> None:
-        async with opened(settings.load(os.environ)) as platform:
-            await signing_in.sign_in(
-                platform,
-                email,
-                password,
-                address="192.0.2.7",
-                browser="a phone",
-                now=platform.clock(),
-            )
+    async def ask(platform: Platform) -> None:
+        await signing_in.sign_in(
+            platform,
+            email,
+            password,
+            address="192.0.2.7",
+            browser="a phone",
+            now=platform.clock(),
+        )
 
-    asyncio.run(run())
+    on_platform(ask)
 
 
 def put_task(kind: str, *, due: datetime) -> None:
-    async def run() -> None:
-        async with (
-            opened(settings.load(os.environ)) as platform,
-            platform.database.transaction() as tx,
-        ):
+    async def put(platform: Platform) -> None:
+        async with platform.database.transaction() as tx:
             await tx.tasks.put(kind, "", due=due)
 
-    asyncio.run(run())
+    on_platform(put)
 
 
 def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> None:

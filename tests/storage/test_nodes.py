@@ -247,3 +247,38 @@ async def test_many_nodes_are_listed_counted_and_found_by_part_of_a_name(
     assert [each[:2] for each in after] == [("running", 200), ("stopped", 100)]
     assert after != before
     assert await read.taken("harbour", ["beacon 002", "pier"]) == {"beacon 002"}
+
+
+async def test_operators_list_nodes_by_organization_status_and_runtime(
+    db: Database,
+) -> None:
+    first = a_node()
+    later = a_node(
+        Status.STOPPED,
+        id=OTHER,
+        name="later",
+        api_endpoint="later.nodes.localhost",
+        slot=8,
+        created=NOON + timedelta(days=1),
+    )
+    gone = a_node(
+        id=f"2d{OTHER[2:]}",
+        name="gone",
+        api_endpoint="gone.nodes.localhost",
+        slot=9,
+        wanted=DesiredState.DELETED,
+    )
+    for node in (first, later, gone):
+        assert await keep(db, node)
+
+    async def listed(most: int = 10, **filters: str) -> list[str]:
+        found = await db.reader.counts.list_nodes(most=most, **filters)
+        return [each.id for each in found]
+
+    assert await listed() == [later.id, first.id]
+    assert await listed(most=1) == [later.id]
+    assert await listed(status="stopped") == [later.id]
+    assert await listed(runtime="local") == [later.id, first.id]
+    assert await listed(runtime="kubernetes") == []
+    assert await listed(organization_id="harbour") == [later.id, first.id]
+    assert await listed(organization_id="another") == []

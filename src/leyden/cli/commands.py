@@ -68,7 +68,7 @@ _OPERATOR = {
         "Print the installation's status and problems; exit 1 if it has any.",
     ),
     "fleet": Listed(
-        "leyden.cli.operator.oversight",
+        "leyden.cli.operator.fleet",
         "Print nodes by status and lnd version, and list nodes that need attention.",
     ),
     "orders": Listed(

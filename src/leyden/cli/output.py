@@ -48,6 +48,15 @@ def print_fields(fields: Mapping[str, Any]) -> None:
     print(*tables.fields(_row(fields), room=tables.room()), sep="\n")
 
 
+def print_counts(heading: str, counted: Mapping[str, int]) -> None:
+    """Print counts below a heading, one per line."""
+    print(f"\n{heading}")
+    if counted:
+        print_fields(counted)
+    else:
+        print("none yet")
+
+
 def print_rows(
     rows: Iterable[Mapping[str, Any]], *, empty: str, spare: Sequence[str] = ()
 ) -> None:

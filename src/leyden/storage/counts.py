@@ -1,4 +1,4 @@
-"""Counts of nodes, orders and tasks, for the operator."""
+"""Counts and lists of nodes, orders and tasks, for the operator."""
 
 from datetime import datetime
 
@@ -18,6 +18,18 @@ class Queue(Struct, frozen=True, kw_only=True):
     tasks: int
     next_due: datetime
     most_attempts: int
+
+
+class ListedNode(Struct, frozen=True, kw_only=True):
+    """A node of any organization."""
+
+    id: str
+    name: str
+    organization_id: str
+    status: str
+    version: str
+    runtime: str
+    created: datetime
 
 
 class FailingNode(Struct, frozen=True, kw_only=True):
@@ -54,6 +66,35 @@ class Counts:
     async def versions(self) -> dict[str, int]:
         """Count the nodes by lnd version."""
         return dict(await self._run(sql.versions))
+
+    async def list_nodes(
+        self,
+        *,
+        organization_id: str = "",
+        status: str = "",
+        runtime: str = "",
+        most: int,
+    ) -> list[ListedNode]:
+        """Return the newest nodes; an empty filter matches every node."""
+        rows = await self._run(
+            sql.list_nodes,
+            organization_id=organization_id,
+            status=status,
+            runtime=runtime,
+            most=most,
+        )
+        return [
+            ListedNode(
+                id=id_,
+                name=name,
+                organization_id=organization_id,
+                status=status,
+                version=version,
+                runtime=runtime,
+                created=from_us(created),
+            )
+            for id_, name, organization_id, status, version, runtime, created in rows
+        ]
 
     async def ailing(self, *, most: int) -> list[FailingNode]:
         """Return the nodes that need attention, the worst first."""

@@ -1,17 +1,14 @@
-"""Installation status: overview, fleet and orders that need attention."""
+"""Installation status: overview, and orders that need attention."""
 
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from leyden.cli.groups import Group
-from leyden.cli.operator.moving import move
-from leyden.cli.operator.running import on_running, on_shop
+from leyden.cli.operator.running import on_shop
 from leyden.cli.output import (
     as_json,
-    print_fields,
+    print_counts,
     print_json,
     print_list,
     print_rows,
@@ -19,7 +16,6 @@ from leyden.cli.output import (
 from leyden.domain.orders import Order
 from leyden.domain.times import to_iso
 from leyden.services.operators import attention, oversight
-from leyden.services.platform import Platform
 from leyden.values import asdict
 
 
@@ -67,7 +63,7 @@ def overview(*, as_json: bool) -> None:
             ("orders", seen.orders),
             ("ledger, in sat", seen.balances),
         ):
-            _counted(heading, counted)
+            print_counts(heading, counted)
         print("\nchannel sources")
         print(", ".join(seen.sources) or "nowhere")
         if backups:
@@ -79,44 +75,6 @@ def overview(*, as_json: bool) -> None:
             print("\nfailing jobs")
             print_rows(tried, empty="")
     sys.exit(int(bool(seen.alarms)))
-
-
-@click.group(cls=Group, invoke_without_command=True)
-@click.pass_context
-@as_json
-def fleet(ctx: click.Context, *, as_json: bool) -> None:
-    """Print nodes by status and lnd version, and list nodes that need attention.
-
-    \b
-    leyden fleet
-    """
-    if ctx.invoked_subcommand is not None:
-        return
-
-    async def read(platform: Platform) -> dict[str, Any]:
-        counts = platform.database.reader.counts
-        return {
-            "nodes": await counts.nodes(),
-            "versions": await counts.versions(),
-            "ailing": [
-                {**asdict(each.node), "due": to_iso(each.node.due), "why": each.why}
-                for each in await oversight.ailing(platform)
-            ],
-        }
-
-    found = on_running(read)
-    if as_json:
-        print_json(found)
-        return
-    _counted("nodes", found["nodes"])
-    _counted("versions", found["versions"])
-    print("\nneeds attention")
-    print_rows(
-        found["ailing"], empty="none", spare=("organization_id", "version", "due")
-    )
-
-
-fleet.add_command(move)
 
 
 @click.command()
@@ -149,11 +107,3 @@ def order_shown(order: Order) -> dict[str, Any]:
         "fee": order.total_fee,
         "organization_id": order.organization_id,
     }
-
-
-def _counted(heading: str, counted: Mapping[str, int]) -> None:
-    print(f"\n{heading}")
-    if counted:
-        print_fields(counted)
-    else:
-        print("none yet")

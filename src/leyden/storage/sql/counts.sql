@@ -23,6 +23,17 @@ WHERE wanted <> 'deleted'
 ORDER BY crashes DESC, id
 LIMIT :most;
 
+-- name: list_nodes
+-- Nodes of all organizations, newest first. An empty filter matches every node.
+SELECT id, name, organization_id, status, version, runtime, created
+FROM node
+WHERE wanted <> 'deleted'
+    AND (CAST(:organization_id AS TEXT) = '' OR organization_id = :organization_id)
+    AND (CAST(:status AS TEXT) = '' OR status = :status)
+    AND (CAST(:runtime AS TEXT) = '' OR runtime = :runtime)
+ORDER BY created DESC, id
+LIMIT :most;
+
 -- name: orders
 SELECT status, count(*)
 FROM channel_order
