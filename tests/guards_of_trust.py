@@ -2,6 +2,7 @@
 
 from tests.guards import Guard
 
+_SECRETS = "tests/storage/test_secrets.py"
 _CONSTRAINTS = "tests/certificates/test_constraints.py"
 _AUTHORITY = "tests/app/test_authority.py"
 _ROTATED = "tests/services/test_rotated_authority.py"
@@ -201,6 +202,38 @@ GUARDS = (
         "pass",
         _AUTHORITY,
         "vouch_for_this_platform",
+    ),
+    Guard(
+        "a running platform seals nothing with a key that is gone",
+        "storage/secrets.py",
+        "        self._follow_rotation()\n",
+        "",
+        _SECRETS,
+        "seals_with_the_new_key and not postgres",
+    ),
+    Guard(
+        "a running platform takes no other installation's keys",
+        "storage/secrets.py",
+        "        if fresh.digesting == self._digesting:\n",
+        "        if fresh:\n",
+        _SECRETS,
+        "another_installation_are_not_taken",
+    ),
+    Guard(
+        "what is stored while the keys are rotated goes on to open",
+        "services/operators/key_rotation.py",
+        "        while changed := _reseal_all(url, sealer):\n",
+        "        for changed in ():\n",
+        _SECRETS,
+        "not_lost and not postgres",
+    ),
+    Guard(
+        "two rotations of the keys take turns",
+        "services/operators/key_rotation.py",
+        "    with processes.locked(lock):\n",
+        "    if lock:\n",
+        _SECRETS,
+        "take_turns and not postgres",
     ),
     Guard(
         "we sign no name that clients would refuse",

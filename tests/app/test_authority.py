@@ -74,7 +74,9 @@ def test_a_new_one_may_vouch_for_this_platform_alone_and_its_root_key_is_sealed(
         )
         assert key.public_key() == authority.root.public_key()
         # The second time it is sealed by keys that came later.
-        key_rotation.rotate(given.database, given.secrets_path, [sealed])
+        key_rotation.rotate(
+            given.database, given.secrets_path, [sealed], pause=lambda _: None
+        )
 
 
 @pytest.mark.parametrize(

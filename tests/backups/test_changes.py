@@ -184,7 +184,9 @@ async def test_after_a_rotation_of_the_keys_a_new_chain_begins(kept: Kept) -> No
         await say(platform, "one")
         await sent(platform, told)
         first = told[-1].chain
-        key_rotation.rotate(kept.given.database, kept.given.secrets_path)
+        key_rotation.rotate(
+            kept.given.database, kept.given.secrets_path, pause=lambda _: None
+        )
         await until(lambda: told[-1].chain != first)
     # What the old chain has opens with the keys of its backup.
     assert await restored(kept) == ["one"]

@@ -77,7 +77,9 @@ async def test_a_good_backup_is_proven_and_the_result_is_kept(kept: Kept) -> Non
 async def test_keys_that_were_rotated_since_the_backup_are_found_in_a_drill(
     kept: Kept,
 ) -> None:
-    key_rotation.rotate(kept.given.database, kept.given.secrets_path)
+    key_rotation.rotate(
+        kept.given.database, kept.given.secrets_path, pause=lambda _: None
+    )
     found = await drill(kept)
     assert "1 values of node_seed.sealed do not open with the keys" in found.problems
     (failed,) = [each for each in (await results(kept)).values() if not each.ok]
@@ -108,7 +110,9 @@ async def test_keys_that_are_rotated_while_the_database_is_copied_are_those_of_t
         path.mkdir()
         copied.append(await copies.copy(given.database, path, deadline_s=60))
         if len(copied) == 1:
-            key_rotation.rotate(given.database, given.secrets_path)
+            key_rotation.rotate(
+                given.database, given.secrets_path, pause=lambda _: None
+            )
         return copied[-1]
 
     _, bundle = await running.with_keys(given, copy)

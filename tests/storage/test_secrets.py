@@ -1,4 +1,5 @@
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -81,11 +82,11 @@ def test_rotating_seals_everything_anew_and_forgets_the_old_key(
     path = tmp_path / "secrets.json"
     before = Keyring.new()
     save_keyring(path, before)
-    running = Sealer(before, reload=lambda: load_keyring(path))
+    running = Sealer(before, file=path)
     sealing_keys.check(database_url, before)
     _keep_answers(database_url, running, count=1201)
 
-    assert key_rotation.rotate(database_url, path) == 1202
+    assert key_rotation.rotate(database_url, path, pause=_at_once) == 1202
 
     after = load_keyring(path)
     assert len(after.sealing) == 1
@@ -97,6 +98,79 @@ def test_rotating_seals_everything_anew_and_forgets_the_old_key(
             assert running.open(sealed, purpose="answer") == SEED
             with pytest.raises(SetupError):
                 Sealer(before).open(sealed, purpose="answer")
+
+
+def test_a_running_platform_seals_with_the_new_key_at_once(
+    database_url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "secrets.json"
+    save_keyring(path, Keyring.new())
+    running = Sealer(load_keyring(path), file=path)
+    running.seal(SEED, purpose="seed")
+    key_rotation.rotate(database_url, path, pause=_at_once)
+    # It has opened nothing since: only the file can tell it of the rotation.
+    sealed = running.seal(SEED, purpose="seed")
+    assert Sealer(load_keyring(path)).open(sealed, purpose="seed") == SEED
+
+
+def test_a_value_that_is_stored_while_the_keys_are_rotated_is_not_lost(
+    database_url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "secrets.json"
+    before = Keyring.new()
+    save_keyring(path, before)
+
+    def store(_: float) -> None:  # it was sealed before the new key was there
+        _keep_answers(database_url, Sealer(before), count=1)
+
+    assert key_rotation.rotate(database_url, path, pause=store) == 1
+    with connected(database_url) as connection:
+        sealed = connection.execute(select(answers.c.body)).scalar_one()
+    assert Sealer(load_keyring(path)).open(sealed, purpose="answer") == SEED
+
+
+def test_two_rotations_at_once_take_turns(database_url: str, tmp_path: Path) -> None:
+    path = tmp_path / "secrets.json"
+    before = Keyring.new()
+    save_keyring(path, before)
+    _keep_answers(database_url, Sealer(before), count=1)
+    is_rotating = threading.Event()
+
+    def rotate_too() -> None:
+        key_rotation.rotate(database_url, path, pause=lambda _: is_rotating.set())
+
+    second = threading.Thread(target=rotate_too)
+
+    def begin_another(_: float) -> None:
+        second.start()
+        assert not is_rotating.wait(0.3)
+
+    key_rotation.rotate(database_url, path, pause=begin_another)
+    second.join()
+    assert is_rotating.is_set()
+    with connected(database_url) as connection:
+        sealed = connection.execute(select(answers.c.body)).scalar_one()
+    assert Sealer(load_keyring(path)).open(sealed, purpose="answer") == SEED
+
+
+def test_keys_of_another_installation_are_not_taken_while_running(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "secrets.json"
+    before = Keyring.new()
+    save_keyring(path, before)
+    running = Sealer(before, file=path)
+    for broken in (Keyring.new(), None):
+        if broken is None:
+            path.unlink()
+        else:
+            save_keyring(path, broken)
+        sealed = running.seal(SEED, purpose="seed")
+        assert Sealer(before).open(sealed, purpose="seed") == SEED
+
+
+def _at_once(_: float) -> None:
+    """Wait for nothing: nobody else seals."""
 
 
 def _keep_answers(url: str, sealer: Sealer, *, count: int) -> None:

@@ -22,7 +22,7 @@ async def opened(settings: Settings) -> AsyncIterator[Platform]:
     path = settings.secrets_path
     keyring = load_keyring(path)
     sealing_keys.check(settings.database, keyring)
-    sealer = Sealer(keyring, reload=lambda: load_keyring(path))
+    sealer = Sealer(keyring, file=path)
     async with AsyncExitStack() as afterwards:
         database = await open_database(settings.database)
         try:

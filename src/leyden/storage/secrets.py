@@ -15,7 +15,6 @@ import base64
 import hmac
 import json
 import secrets
-from collections.abc import Callable
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
@@ -104,13 +103,15 @@ def save_keyring(path: Path, keyring: Keyring) -> None:
 
 
 class Sealer:
-    """Seals, opens and digests values with one installation's keys."""
+    """Seals, opens and digests values with one installation's keys.
 
-    def __init__(
-        self, keyring: Keyring, *, reload: Callable[[], Keyring] | None = None
-    ) -> None:
+    With their `file`, it follows a rotation of the keys while it runs.
+    """
+
+    def __init__(self, keyring: Keyring, *, file: Path | None = None) -> None:
         self._digesting = keyring.digesting
-        self._reload = reload
+        self._file = file
+        self._mark: tuple[int, int] | None = None  # of the file, as it was last read
         self._take(keyring)
 
     def _take(self, keyring: Keyring) -> None:
@@ -120,6 +121,7 @@ class Sealer:
 
     def seal(self, value: bytes, *, purpose: str) -> bytes:
         """Seal a value for this purpose; only this installation can open it."""
+        self._follow_rotation()
         # One call to the kernel for all random bytes.
         drawn = secrets.token_bytes(_KEY + 2 * _NONCE)
         data_key, nonce = drawn[:_KEY], drawn[_KEY : _KEY + _NONCE]
@@ -160,6 +162,25 @@ class Sealer:
         """Return the keyed digest by which a value is looked up."""
         return hmac.digest(self._digesting, purpose.encode() + b"\0" + value, "sha256")
 
+    def _follow_rotation(self) -> None:
+        """Read the keys again if their file was replaced: one stat, 2 µs.
+
+        A value that is sealed with a key after its rotation can never be opened again.
+        """
+        if self._file is None:
+            return
+        try:
+            stat = self._file.stat()
+            mark = stat.st_ino, stat.st_mtime_ns
+            if mark == self._mark:
+                return
+            fresh = load_keyring(self._file)
+        except (OSError, SetupError):
+            return  # lost or broken meanwhile: the next start is refused
+        if fresh.digesting == self._digesting:
+            self._take(fresh)
+        self._mark = mark
+
     def _wrapped(self, data_key: bytes, nonce: bytes) -> bytes:
         return (
             _VERSION + self._newest + nonce + self._wrap.encrypt(nonce, data_key, None)
@@ -168,7 +189,7 @@ class Sealer:
     def _data_key(self, sealed: bytes) -> bytes:
         nonce = sealed[_WRAPPED_AT : _WRAPPED_AT + _NONCE]
         id_ = sealed[1:_WRAPPED_AT]
-        if id_ not in self._wrapping and self._reload is not None:
-            self._take(self._reload())  # the keys were rotated while we ran
+        if id_ not in self._wrapping and self._file is not None:
+            self._take(load_keyring(self._file))  # the keys were rotated while we ran
         wrapping = self._wrapping[id_]
         return wrapping.decrypt(nonce, sealed[_WRAPPED_AT + _NONCE : _VALUE_AT], None)

@@ -1,45 +1,65 @@
 """Rotate the sealing keys.
 
 1. Add a new key to the file as the first one. The old keys still open older values.
+   Running servers read the file again before they seal the next value.
 2. Re-encrypt every sealed column in batches, each value only if it has not changed
-   since it was read. Running servers read the file again when they meet the new key.
+   since it was read. Wait, and repeat that for values that were sealed before the new
+   key was there, and stored only now.
 3. When no value needs the old keys any more, remove them from the file.
 
-If the process is killed at any point, the next run completes the rotation.
+If the process is killed at any point, the next run completes the rotation. Two runs at
+once take turns: the first would remove the key of the second.
 """
 
-from collections.abc import Iterable
+import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from sqlalchemy import Column, Connection, Table, select, tuple_, update
 
+from leyden import processes
 from leyden.files import write_private
 from leyden.storage.every_table import metadata
 from leyden.storage.schema import connected
 from leyden.storage.secrets import Sealer, load_keyring, save_keyring
 
 _BATCH = 500
+# A value is stored within milliseconds after it was sealed.
+_STORED_WITHIN_S = 5.0
 
 
-def rotate(url: str, secrets_path: Path, files: Iterable[Path] = ()) -> int:
+def rotate(
+    url: str,
+    secrets_path: Path,
+    files: Iterable[Path] = (),
+    *,
+    pause: Callable[[float], None] = time.sleep,
+) -> int:
     """Re-encrypt all sealed values and files with a new key; return their number."""
-    keyring = load_keyring(secrets_path).with_new_key()
-    save_keyring(secrets_path, keyring)
-    sealer = Sealer(keyring)
-    count = 0
-    while changed := sum(
+    lock = secrets_path.with_name(f".{secrets_path.name}.lock")
+    with processes.locked(lock):
+        keyring = load_keyring(secrets_path).with_new_key()
+        save_keyring(secrets_path, keyring)
+        sealer = Sealer(keyring)
+        count = _reseal_all(url, sealer)
+        pause(_STORED_WITHIN_S)
+        while changed := _reseal_all(url, sealer):
+            count += changed
+        for path in files:
+            if path.exists():
+                write_private(path, sealer.reseal(path.read_bytes()))
+                count += 1
+        save_keyring(secrets_path, keyring.only_newest())
+    return count
+
+
+def _reseal_all(url: str, sealer: Sealer) -> int:
+    return sum(
         _reseal(url, sealer, table, column)
         for table in metadata.sorted_tables
         for column in table.columns
         if column.info.get("sealed")
-    ):
-        count += changed
-    for path in files:
-        if path.exists():
-            write_private(path, sealer.reseal(path.read_bytes()))
-            count += 1
-    save_keyring(secrets_path, keyring.only_newest())
-    return count
+    )
 
 
 def _reseal(url: str, sealer: Sealer, table: Table, column: Column[bytes]) -> int:
