@@ -1,6 +1,7 @@
 """An installation is lost, and restored from its backup."""
 
 import asyncio
+import hashlib
 import json
 import os
 import shutil
@@ -21,6 +22,7 @@ from leyden.services.operators.backups import manifest
 from leyden.services.operators.backups.channel_copies import ChannelCopies
 from leyden.services.operators.verify import verify
 from leyden.services.platform import Platform
+from leyden.storage.backups import CHANNEL_BACKUPS_KEPT
 from leyden.values import replace
 from tests.backups.conftest import NODE, Kept
 from tests.services.shop_harness import HARBOUR, PRICE
@@ -266,8 +268,9 @@ async def test_a_channel_that_is_opened_after_the_backup_comes_back_with_it(
         looked = [await copies.copy_new(kept.programs)]
         for content in (b"one channel", b"two channels"):
             async with platform.database.transaction() as tx:
+                digest = hashlib.sha256(content).digest()
                 await tx.backups.add_channels(
-                    NODE, content, content[:8], now=platform.clock()
+                    NODE, content, digest, now=platform.clock()
                 )
             looked.append(await copies.copy_new(kept.programs))
         looked.append(await copies.copy_new(kept.programs))
@@ -285,6 +288,83 @@ async def test_a_channel_that_is_opened_after_the_backup_comes_back_with_it(
         newest = await platform.database.reader.backups.newest_channels()
     assert newest is not None
     assert newest[0] == 2
+
+
+async def test_a_channel_that_is_opened_while_a_backup_is_made_comes_back_with_it(
+    kept: Kept,
+) -> None:
+    async def open_one(platform: Platform) -> None:
+        async with platform.database.transaction() as tx:
+            await tx.backups.add_channels(
+                NODE, b"one channel", b"digest", now=platform.clock()
+            )
+        await ChannelCopies(platform).copy_new(kept.programs)
+        async with platform.database.transaction() as tx:
+            # As in a copy of the database that had begun before.
+            await tx.backups.delete(NODE)
+
+    await kept.on(open_one)
+    await kept.run()
+    await kept.restore()
+    async with opened(kept.settings("new")) as platform:
+        found = await platform.database.reader.backups.latest_channels(NODE)
+    assert found.content == b"one channel"
+
+
+async def test_an_older_channel_backup_does_not_come_before_a_newer_one(
+    kept: Kept,
+) -> None:
+    async def open_many(platform: Platform) -> None:
+        copies = ChannelCopies(platform)
+        for number in range(CHANNEL_BACKUPS_KEPT + 2):
+            async with platform.database.transaction() as tx:
+                content = b"%d channels" % number
+                await tx.backups.add_channels(
+                    NODE, content, content, now=platform.clock()
+                )
+            if number == 0:
+                await copies.copy_new(kept.programs)
+
+    await kept.on(open_many)
+    await kept.run()
+    await kept.restore()
+    async with opened(kept.settings("new")) as platform:
+        found = await platform.database.reader.backups.latest_channels(NODE)
+    assert found.content == b"%d channels" % (CHANNEL_BACKUPS_KEPT + 1)
+
+
+async def test_a_damaged_copy_of_channel_backups_that_is_not_needed_stops_no_restore(
+    kept: Kept,
+) -> None:
+    folder = kept.folder / "not ours"
+    folder.mkdir()
+    for name in ("installation", NODE):
+        (folder / name).write_text(f"{name} {os.urandom(9).hex()}")
+    before = set((kept.files / "data").rglob("*"))
+    await kept.store.add(folder, host="here", kind=CHANNELS)
+    of_channels = set((kept.files / "data").rglob("*")) - before
+    await kept.run()
+    for path in of_channels:
+        if path.is_file():
+            kept.damage(path)
+    await kept.restore()
+
+
+async def test_the_channel_backup_that_follows_a_deleted_node_s_is_copied(
+    kept: Kept,
+) -> None:
+    async def follow(platform: Platform) -> list[bool]:
+        copies, looked = ChannelCopies(platform), []
+        for content in (b"one channel", b"two channels"):
+            async with platform.database.transaction() as tx:
+                await tx.backups.delete(NODE)  # its number is given again
+                await tx.backups.add_channels(
+                    NODE, content, content, now=platform.clock()
+                )
+            looked.append(await copies.copy_new(kept.programs))
+        return looked
+
+    assert await kept.on(follow) == [True, True]
 
 
 async def test_channel_backups_of_another_installation_are_not_added(

@@ -86,6 +86,9 @@ async def test_an_operator_is_told_when_channel_backups_stay_on_the_machine(
     assert await alarms(platform, now + MINUTE) == []
     (late,) = await alarms(platform, now + 3 * MINUTE)
     assert late == "the newest channel backup has been only on this machine for 3 min"
+    # It began before.
+    await keep(db, result("channels", now + timedelta(seconds=1)))
+    assert await alarms(platform, now + 3 * MINUTE) == [late]
     await keep(db, result("channels", now + 4 * MINUTE))
     assert await alarms(platform, now + 5 * MINUTE) == []
 

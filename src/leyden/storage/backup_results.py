@@ -1,6 +1,6 @@
 """Results of the installation's backups: the last of each kind and outcome."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from leyden.domain.times import from_us, to_us
 from leyden.storage.statements import Run, SqlFile
@@ -18,6 +18,11 @@ class BackupResult(Struct, frozen=True, kw_only=True):
     took_ms: int
     snapshot: str = ""
     detail: str = ""
+
+    @property
+    def began(self) -> datetime:
+        """The time at which it began: it may lack what was stored later."""
+        return self.at - timedelta(milliseconds=self.took_ms)
 
 
 class BackupResults:

@@ -22,8 +22,11 @@ async def shown(alice: Caller, path: str) -> dict[str, Any]:
     return dict(answer.json())
 
 
-async def copied(db: Database, fleet_harness: FleetHarness, *, ok: bool = True) -> None:
-    done = BackupResult(kind="channels", ok=ok, at=fleet_harness.now, took_ms=1)
+async def copied(
+    db: Database, fleet_harness: FleetHarness, *, ok: bool = True, took_ms: int = 1
+) -> None:
+    at = fleet_harness.now
+    done = BackupResult(kind="channels", ok=ok, at=at, took_ms=took_ms)
     async with db.transaction() as tx:
         await tx.backup_results.keep(done)
 
@@ -75,7 +78,10 @@ async def test_whether_a_channel_backup_has_left_is_shown_and_asked(
     assert (await shown(alice, path))["channels_left"] is None  # there is no store
     await copied(db, fleet_harness, ok=False)
     assert (await shown(alice, path))["channels_left"] is False
+    # It came too late for a copy that had begun before.
     await copied(db, fleet_harness)
+    assert (await shown(alice, path))["channels_left"] is False
+    await copied(db, fleet_harness, took_ms=0)
     found = await shown(alice, path)
     assert (found["channels_left"], found["channels_created"]) == (
         True,

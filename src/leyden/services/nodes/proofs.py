@@ -104,7 +104,7 @@ def _at(text: str, now: datetime) -> datetime:
 async def _has_left(reader: Stores, taken: datetime) -> bool | None:
     """Return whether a channel backup is in the store; None where there is none."""
     kept = await reader.backup_results.all_()
-    good = [each.at for each in kept if each.ok and each.kind in {"channels", "run"}]
+    good = [each.began for each in kept if each.ok and each.kind in {"channels", "run"}]
     if not kept:
         return None
-    return any(at >= taken for at in good)
+    return any(began >= taken for began in good)

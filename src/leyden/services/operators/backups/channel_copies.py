@@ -12,13 +12,14 @@ import os
 import socket
 import tempfile
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from prometheus_client import Gauge
 
 from leyden.backups.store import CHANNELS, Snapshot, Store
+from leyden.errors import NotFound, SetupError
 from leyden.services.operators.backups import places
 from leyden.services.operators.backups.installation import installation_id
 from leyden.services.operators.backups.places import Programs
@@ -26,6 +27,7 @@ from leyden.services.operators.backups.results import recorded
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import open_database
+from leyden.storage.stores import Stores
 
 CHANNEL_COPIES: Final = "channel backups"
 _CHECK_EVERY_S: Final = 1.0
@@ -41,7 +43,9 @@ class ChannelCopies:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        self._copied = 0
+        # The number and time of the newest that was copied: SQLite gives the number of
+        # a deleted node's backup again.
+        self._copied: tuple[int, datetime] | None = None
 
     async def follow(self, _: ClaimedTask) -> None:
         """Copy new channel backups, as long as the task is ours."""
@@ -55,13 +59,13 @@ class ChannelCopies:
     async def copy_new(self, programs: Programs) -> bool:
         """Copy all channel backups if one is new; return whether one was."""
         newest = await self._platform.database.reader.backups.newest_channels()
-        if newest is None or newest[0] <= self._copied:
+        if newest is None or newest == self._copied:
             _LAG.set(0)
             return False
         _LAG.set((self._platform.clock() - newest[1]).total_seconds())
         async with recorded(self._platform, "channels") as found:
             found.snapshot = await self._copy(programs)
-        self._copied = newest[0]
+        self._copied = newest
         _LAG.set(0)
         return True
 
@@ -86,10 +90,20 @@ async def add_newest(
     since: datetime,
     installation: str,
 ) -> int:
-    """Add channel backups that are newer than a backup to what was restored from it."""
-    if not snapshots or (newest := snapshots[-1]).made <= since:
+    """Add channel backups that are newer than a backup to what was restored from it.
+
+    Those that were stored while the backup was being made may be newer, too: until
+    `since` its database was copied, and put into the store.
+    """
+    if not snapshots:
         return 0
-    await store.fetch(newest, folder)
+    newest = snapshots[-1]
+    try:
+        await store.fetch(newest, folder)
+    except SetupError:
+        if newest.made > since:
+            raise
+        return 0  # most likely the backup has them
     found = await asyncio.to_thread(_read, folder)
     if found.pop(_INSTALLATION, b"").decode() != installation:
         return 0
@@ -101,12 +115,22 @@ async def add_newest(
                 continue
             digest = hashlib.sha256(content).digest()
             async with database.transaction() as tx:
+                if await _taken(tx, node.id) >= newest.made:
+                    continue
                 added += await tx.backups.add_channels(
                     node.id, content, digest, now=newest.made
                 )
     finally:
         await database.close()
     return added
+
+
+async def _taken(tx: Stores, node_id: str) -> datetime:
+    """Return when the newest channel backup of a node was stored."""
+    try:
+        return (await tx.backups.latest_channels(node_id)).taken
+    except NotFound:
+        return datetime.min.replace(tzinfo=UTC)
 
 
 def _read(folder: Path) -> dict[str, bytes]:

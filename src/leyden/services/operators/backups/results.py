@@ -74,7 +74,7 @@ async def recorded(platform: Platform, *kinds: Kind) -> AsyncIterator[RunResult]
 async def _keep(
     platform: Platform, kinds: Sequence[Kind], found: RunResult, began: float
 ) -> None:
-    took_ms = round((time.monotonic() - began) * 1_000)
+    took_ms = int((time.monotonic() - began) * 1_000)  # it did not begin earlier
     async with platform.database.transaction() as tx:
         for kind in kinds:
             await tx.backup_results.keep(
@@ -177,7 +177,7 @@ async def _lagging(
     platform: Platform, copied: BackupResult | None, *, now: datetime
 ) -> list[str]:
     newest = await platform.database.reader.backups.newest_channels()
-    if newest is None or (copied is not None and copied.at >= newest[1]):
+    if newest is None or (copied is not None and copied.began >= newest[1]):
         return []
     if (late := now - newest[1]) < _LAGS:
         return []
