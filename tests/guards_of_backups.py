@@ -284,6 +284,23 @@ GUARDS = (
         "while_a_backup_is_made",
     ),
     Guard(
+        "the channel backup that lnd wrote right before its end is stored",
+        "services/nodes/reconciler.py",
+        "        await _keep_last_channels(fleet, node)\n",
+        "        pass\n",
+        "tests/services/test_housekeeping.py",
+        "before_its_end",
+    ),
+    Guard(
+        "a channel backup that cannot be read holds up no end of an lnd",
+        "services/nodes/reconciler.py",
+        "        await backups.copy_channels(fleet, node)\n    except OSError as error:\n",
+        "        await backups.copy_channels(fleet, node)\n"
+        "    except AssertionError as error:\n",
+        "tests/services/test_housekeeping.py",
+        "no_end_from",
+    ),
+    Guard(
         "an owner's drill is due again after ninety days",
         "services/nodes/proofs.py",
         "now - drill.at > EVERY",

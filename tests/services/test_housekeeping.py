@@ -96,6 +96,32 @@ async def test_what_did_not_change_is_not_read_again(
     assert [node.id for node in await node_cache.nodes(nodes)] == [one.id]
 
 
+@pytest.mark.parametrize("action", [None, Action.STOP, Action.DELETE], ids=str)
+async def test_a_backup_of_channels_that_lnd_wrote_right_before_its_end_is_kept(
+    fleet_harness: FleetHarness, action: Action | None
+) -> None:
+    node = await fleet_harness.running()
+    fleet_harness.homes.channel_backups[node.id] = b"one channel"
+    if action is None:
+        fleet_harness.runtime.end(node.id)
+        await fleet_harness.settled()
+    else:
+        await fleet_harness.ask(node, action)
+        await fleet_harness.work()
+    backups = fleet_harness.fleet.database.reader.backups
+    assert (await backups.latest_channels(node.id)).content == b"one channel"
+
+
+async def test_a_backup_of_channels_that_cannot_be_read_keeps_no_end_from_being_heard(
+    fleet_harness: FleetHarness,
+) -> None:
+    node = await fleet_harness.running()
+    fleet_harness.homes.unreadable.add(node.id)
+    await fleet_harness.ask(node, Action.STOP)
+    await fleet_harness.work()
+    assert not (await fleet_harness.node(node.id)).has_process
+
+
 async def test_each_backup_of_channels_is_kept(
     fleet_harness: FleetHarness, house: Housekeeping
 ) -> None:

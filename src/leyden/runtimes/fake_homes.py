@@ -28,6 +28,7 @@ class FakeHomes:
 
     async def channel_backup(self, node: Node) -> bytes | None:
         """Return the channel backup that a test has set."""
+        self._refuse_unreadable(node)
         return self.channel_backups.get(node.id)
 
     async def public_key(self, node: Node) -> str:
@@ -36,8 +37,7 @@ class FakeHomes:
 
     def read_changes(self, node: Node, place: Place) -> HomeChanges:
         """Return what a test has added since the last read."""
-        if node.id in self.unreadable:
-            raise OSError(errno.EIO, "input/output error")
+        self._refuse_unreadable(node)
         backup = self.channel_backups.get(node.id)
         changed = backup if backup != self._last_read.get(node.id) else None
         if backup is not None:
@@ -47,6 +47,10 @@ class FakeHomes:
     async def catch_up(self, node: Node, place: Place) -> NewLines:
         """Read on, as `read_changes` does."""
         return self._read_on(node, place) or NewLines(place=place)
+
+    def _refuse_unreadable(self, node: Node) -> None:
+        if node.id in self.unreadable:
+            raise OSError(errno.EIO, "input/output error")
 
     def _read_on(self, node: Node, place: Place) -> NewLines | None:
         lines = self.complaints.get(node.id, [])

@@ -25,7 +25,7 @@ from leyden.domain.observations import (
 )
 from leyden.errors import NodeAway, Refused, SetupError
 from leyden.runtimes.base import Checkpoint, LaunchSpec
-from leyden.services.nodes import announcements, failures, launch_specs
+from leyden.services.nodes import announcements, backups, failures, launch_specs
 from leyden.services.nodes.changes import change
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.shared.steps import ClaimedTask
@@ -81,12 +81,29 @@ async def store_observation(
     fleet.starts.update(node_id, observation)
     now = fleet.clock()
     node = await fleet.database.reader.nodes.find(node_id)
-    if node is None or observe(node, observation, now) == node:
+    if node is None or (seen := observe(node, observation, now)) == node:
         return node  # nothing new: no transaction for that
+    if node.has_process and not seen.has_process:
+        await _keep_last_channels(fleet, node)
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node_id)
         await change(tx, before, observe(before, observation, now), now=now)
     return None
+
+
+async def _keep_last_channels(fleet: Fleet, node: Node) -> None:
+    """Store what lnd wrote right before its end: nobody looks at a node without one.
+
+    It comes before the end is stored, so that a kill in between repeats it.
+    """
+    try:
+        await backups.copy_channels(fleet, node)
+    except OSError as error:
+        log.warning(
+            "node %s: its channel backup cannot be read",
+            node.id,
+            extra={"why": str(error)},
+        )
 
 
 async def _start(fleet: Fleet, work: ClaimedTask, node: Node) -> None:
