@@ -294,7 +294,8 @@ GUARDS = (
     Guard(
         "a channel backup that cannot be read holds up no end of an lnd",
         "services/nodes/reconciler.py",
-        "        await backups.copy_channels(fleet, node)\n    except OSError as error:\n",
+        "        await backups.copy_channels(fleet, node)\n"
+        "    except OSError as error:\n",
         "        await backups.copy_channels(fleet, node)\n"
         "    except AssertionError as error:\n",
         "tests/services/test_housekeeping.py",
