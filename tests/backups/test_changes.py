@@ -24,7 +24,7 @@ from leyden.domain.times import to_iso
 from leyden.errors import SetupError
 from leyden.services.operators import key_rotation
 from leyden.services.operators.backups import checking, drilling, results, running
-from leyden.services.operators.backups.changes import state
+from leyden.services.operators.backups.changes import applying, state
 from leyden.services.operators.backups.changes.following import Follower
 from leyden.services.operators.backups.changes.supervision import Changes
 from leyden.services.platform import Platform
@@ -280,6 +280,75 @@ async def test_a_full_store_slows_nobody_and_is_told(
         assert await restored(kept) == ["while it was full"]
 
 
+def moved(kept: Kept, bucket: Bucket, place: str) -> Kept:
+    """Move the store into a bucket."""
+    for path in kept.files.rglob("*"):
+        if path.is_file():
+            name = f"leyden/{path.relative_to(kept.files)}"
+            bucket.objects[name] = path.read_bytes()
+    more = {
+        "LEYDEN_BACKUP_STORE": place,
+        "LEYDEN_BACKUP_S3_KEY_ID": "harbour",
+        "LEYDEN_BACKUP_S3_SECRET": "light",
+    }
+    return Kept(folder=kept.folder, programs=kept.programs, more=more)
+
+
+class Pruned(Bucket):
+    """A bucket in which old changes are deleted as soon as a key was read back."""
+
+    def __init__(self, key_id: str) -> None:
+        super().__init__(key_id)
+        self.pruned = 0
+        self.kept: Kept | None = None
+
+    async def answer(self, request: web.Request) -> web.StreamResponse:
+        found = await super().answer(request)
+        is_key = request.path.endswith("/key.age")
+        if self.kept is not None and is_key and request.method == "GET":
+            await applying.prune(self.kept.store, self.kept.given)
+            self.pruned += 1
+        return found
+
+
+async def test_the_key_of_a_chain_that_begins_while_old_changes_are_deleted_stays(
+    kept: Kept,
+) -> None:
+    bucket = Pruned("harbour")
+    async with serving(bucket) as place:
+        bucket.kept = moved(kept, bucket, place)
+        async with following(bucket.kept) as told:
+            await until(lambda: bool(told and told[-1].chain))
+        assert bucket.pruned
+        key = f"leyden/changes/{told[-1].chain}/key.age"
+        assert key in bucket.objects
+
+
+async def test_a_missing_key_of_a_chain_is_noticed(kept: Kept) -> None:
+    await followed(kept, "one")
+    (key,) = (kept.files / "changes").rglob("key.age")
+    key.unlink()
+    async with opened(kept.given) as platform:
+        with pytest.raises(SetupError, match=r"key\.age is missing in the store"):
+            await checking.check(platform, kept.programs)
+        with pytest.raises(SetupError, match=r"key\.age is missing in the store"):
+            await drilling.drill(platform, kept.programs)
+
+
+async def test_a_chain_without_its_key_does_not_go_on(kept: Kept) -> None:
+    async with opened(kept.given) as platform:
+        async with with_a_base(kept, platform) as told:
+            first = told[-1].chain
+        async with following(kept) as told:
+            await until(lambda: bool(told and told[-1].seen))
+            assert told[-1].chain == first
+        (key,) = (kept.files / "changes").rglob("key.age")
+        key.unlink()
+        async with following(kept) as told:
+            await until(lambda: bool(told and told[-1].seen))
+            assert told[-1].chain != first
+
+
 class Hanging(Bucket):
     """A bucket that answers once it is told to."""
 
@@ -298,16 +367,7 @@ async def test_a_store_that_hangs_slows_nobody_and_gets_everything_later(
 ) -> None:
     bucket = Hanging("harbour")
     async with serving(bucket) as place:
-        more = {
-            "LEYDEN_BACKUP_STORE": place,
-            "LEYDEN_BACKUP_S3_KEY_ID": "harbour",
-            "LEYDEN_BACKUP_S3_SECRET": "light",
-        }
-        hung = Kept(folder=kept.folder, programs=kept.programs, more=more)
-        for path in kept.files.rglob("*"):
-            if path.is_file():
-                name = f"leyden/{path.relative_to(kept.files)}"
-                bucket.objects[name] = path.read_bytes()
+        hung = moved(kept, bucket, place)
         async with opened(hung.given) as platform, with_a_base(hung, platform) as told:
             bucket.goes_on.clear()
             for number in range(20):

@@ -81,9 +81,12 @@ async def prune(store: Store, settings: Settings) -> None:
     """Delete changes from before the second to last backup."""
     kept = [state.base_of(each.tags) for each in (await store.snapshots())[-2:]]
     bases = {base.chain: base.number for base in reversed(kept) if base is not None}
-    growing = state.read(settings)
     place = objects(store.access)
-    for name in await place.names(""):
+    names = await place.names("")
+    # Read after the names, as a chain may have begun meanwhile: whose key is in the
+    # store is in the state already.
+    growing = state.read(settings)
+    for name in names:
         chain = name.partition("/")[0]
         number = changes.number_of(name)
         if growing is not None and chain == growing.chain and chain not in bases:
@@ -106,7 +109,10 @@ def _missing(chain: Chain, number: int) -> SetupError:
 
 async def _contents(place: Objects, chain: Chain, base: Base) -> AsyncIterator[bytes]:
     """Yield the contents of all objects after a base, in order, without a gap."""
-    numbers = map(changes.number_of, await place.names(f"{chain.name}/"))
+    names = await place.names(f"{chain.name}/")
+    if f"{chain.name}/{KEY}" not in names:
+        raise SetupError(f"changes/{chain.name}/{KEY} is missing in the store. {_SKIP}")
+    numbers = map(changes.number_of, names)
     last = max((each for each in numbers if each is not None), default=0)
     if last < base.through:
         raise _missing(chain, last + 1)

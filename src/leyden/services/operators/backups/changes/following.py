@@ -133,7 +133,10 @@ class Follower:
             return None, None
 
     async def _resumed(self, chain: Chain) -> Wal | None:
-        numbers = map(changes.number_of, await self._objects.names(f"{chain.name}/"))
+        names = await self._objects.names(f"{chain.name}/")
+        if f"{chain.name}/{KEY}" not in names:
+            return None
+        numbers = map(changes.number_of, names)
         last = max((each for each in numbers if each is not None), default=0)
         # The object that was being sent at a kill is sent again. If there are more,
         # this home is older than what was sent from it.
@@ -153,20 +156,23 @@ class Follower:
         sealed = await self._programs.age.encrypt(
             chain.key, places.recipients(self._given)
         )
-        await outbox.put(self._objects, f"{chain.name}/{KEY}", sealed)
-        state.save_key(self._given, chain)
-        secrets = self._secrets()
-        wal = await self._in_thread(self._open)
-        self._state = replace(
+        fresh = replace(
             self._state,
             chain=chain.name,
             number=0,
             seen=0.0,
-            place=wal.place,
+            place=Place(),
             settled="",
-            secrets=secrets,
+            secrets="",
             trouble="",
         )
+        # First of all: `applying.prune` deletes the keys of chains that nobody knows.
+        state.save(self._given, fresh, lasting=True)
+        await outbox.put(self._objects, f"{chain.name}/{KEY}", sealed)
+        state.save_key(self._given, chain)
+        secrets = self._secrets()
+        wal = await self._in_thread(self._open)
+        self._state = replace(fresh, place=wal.place, secrets=secrets)
         state.save(self._given, self._state, lasting=True)
         return wal, chain
 
