@@ -326,6 +326,13 @@ GUARDS = (
         "without_its_key",
     ),
     Guard(
+        "no error quotes the keys that were being decrypted",
+        "backups/calls.py",
+        "        if not said and not prints_secrets:\n",
+        "        if not said:\n",
+        "tests/backups/test_age.py",
+    ),
+    Guard(
         "an owner's drill is due again after ninety days",
         "services/nodes/proofs.py",
         "now - drill.at > EVERY",

@@ -36,7 +36,10 @@ class Age(Struct, frozen=True, kw_only=True):
     async def new_identity(self) -> Identity:
         """Create a key."""
         printed = await call(
-            [self.keygen], doing="create a key", deadline_s=_DEADLINE_S
+            [self.keygen],
+            doing="create a key",
+            deadline_s=_DEADLINE_S,
+            prints_secrets=True,
         )
         found = IDENTITY.search(printed.decode())
         if found is None:
@@ -70,6 +73,7 @@ class Age(Struct, frozen=True, kw_only=True):
                 given=f"{identity}\n".encode(),
                 doing="open the keys in the backup",
                 deadline_s=_DEADLINE_S,
+                prints_secrets=True,
             )
         except Failed as error:
             if "no identity matched" in error.message:

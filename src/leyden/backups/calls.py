@@ -71,10 +71,12 @@ async def call(
     secrets: Sequence[Secret] = (),
     given: bytes | None = None,
     env: Mapping[str, str] | None = None,
+    prints_secrets: bool = False,
 ) -> bytes:
     """Run a program to its end and return what it printed.
 
-    Raise Failed with what it complained of. A program that takes longer than the
+    Raise Failed with what it complained of, or else with what it printed, unless that
+    is secret: errors are logged, and stored with the result of a drill. A program that takes longer than the
     deadline is ended, as it is when we are cancelled.
     """
     # In memory: what it has complained of is known, too, where it has to be ended.
@@ -99,9 +101,9 @@ async def call(
             code=-1,
         )
     if code:
-        raise Failed(
-            f"{doing}: {said or _essence(printed) or f'exit code {code}'}", code=code
-        )
+        if not said and not prints_secrets:
+            said = _essence(printed)
+        raise Failed(f"{doing}: {said or f'exit code {code}'}", code=code)
     return printed
 
 
