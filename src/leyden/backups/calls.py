@@ -76,8 +76,8 @@ async def call(
     """Run a program to its end and return what it printed.
 
     Raise Failed with what it complained of, or else with what it printed, unless that
-    is secret: errors are logged, and stored with the result of a drill. A program that takes longer than the
-    deadline is ended, as it is when we are cancelled.
+    is secret: errors are logged, and stored with the result of a drill. A program that
+    takes longer than the deadline is ended, as it is when we are cancelled.
     """
     # In memory: what it has complained of is known, too, where it has to be ended.
     complaints = os.memfd_create("complaints")
