@@ -333,6 +333,14 @@ GUARDS = (
         "tests/backups/test_age.py",
     ),
     Guard(
+        "the seed of a wallet that may exist is not deleted",
+        "cli/wallet/keeping.py",
+        "        if error.code in _LOST:\n",
+        "        if not error:\n",
+        "tests/cli/test_wallet.py",
+        "may_have_been",
+    ),
+    Guard(
         "an owner's drill is due again after ninety days",
         "services/nodes/proofs.py",
         "now - drill.at > EVERY",

@@ -12,7 +12,13 @@ from leyden.cli.customer.session import opened
 from leyden.cli.wallet import keeping, seed_output
 from leyden.client import vault
 from leyden.client.vault import Backup
-from leyden.errors import Malformed, NodeRefused, SetupError
+from leyden.errors import (
+    LeydenError,
+    Malformed,
+    NodeAway,
+    NodeRefused,
+    SetupError,
+)
 from tests.authority import Authority
 from tests.cli.conftest import Typed, told
 from tests.cli.locked_node import LockedNode
@@ -210,6 +216,30 @@ def test_a_wallet_that_was_not_made_leaves_no_file(node: str) -> None:
             session, session.node(node), WORDS.split(), "a lamp in every window", make
         )
     assert not list((Path("state") / "leyden").iterdir())
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        NodeAway("the node does not respond: timeout"),
+        NodeRefused("transport is closing", code=14),
+    ],
+    ids=["away", "ended"],
+)
+def test_a_seed_of_which_a_wallet_may_have_been_made_stays_in_its_file(
+    typed: Typed, node: str, lost: LeydenError
+) -> None:
+    def make() -> str:
+        raise lost
+
+    with opened("") as session, pytest.raises(NodeAway) as failed:
+        keeping.create_and_store(
+            session, session.node(node), WORDS.split(), "a lamp in every window", make
+        )
+    (file,) = (Path("state") / "leyden").iterdir()
+    assert f"--seed {file.absolute()}" in failed.value.message
+    assert typed("wallet", "keep", node, "--seed", str(file)).exit_code == 0
+    assert told(typed("wallet", "seed", node, "--json"))["seed"] == WORDS.split()
 
 
 def test_words_that_stay_unknown_make_no_wallet() -> None:

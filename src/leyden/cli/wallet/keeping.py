@@ -9,6 +9,7 @@
 import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Final
 
 from leyden.cli.customer.progress import waiting
 from leyden.cli.customer.session import Session
@@ -17,8 +18,17 @@ from leyden.cli.wallet.seed_output import kept_private
 from leyden.client import ApiError, vault
 from leyden.client.backups import Resealed
 from leyden.client.vault import Backup
-from leyden.errors import LeydenError, NodeRefused, SetupError, WrongPassword
+from leyden.errors import (
+    LeydenError,
+    NodeAway,
+    NodeRefused,
+    SetupError,
+    WrongPassword,
+)
 from leyden.schemas.nodes import NodeItem
+
+# gRPC's codes for a call that may have been carried out: lnd ended meanwhile, say.
+_LOST: Final = frozenset({1, 4, 14})
 
 
 def create_and_store(
@@ -38,9 +48,13 @@ def create_and_store(
     kept_private(file, sealed.encode())
     try:
         macaroon = make()
-    except NodeRefused:
+    except NodeRefused as error:
+        if error.code in _LOST:
+            raise _unknown(error, node, file) from None
         file.unlink()  # there is no wallet of this seed
         raise
+    except NodeAway as error:
+        raise _unknown(error, node, file) from None
     try:
         session.client.backups.keep_seed(node.node_id, sealed)
         keep_macaroon(session, node, ADMIN, macaroon, password)
@@ -53,6 +67,14 @@ def create_and_store(
         ) from None
     file.unlink()
     return macaroon
+
+
+def _unknown(error: LeydenError, node: NodeItem, file: Path) -> NodeAway:
+    return NodeAway(
+        f"{error.message}: whether the wallet was created is unknown. Its encrypted "
+        f"seed is in {file}; if the node has a wallet now: leyden wallet keep "
+        f"{node.node_name!r} --seed {file}"
+    )
 
 
 def keep_macaroon(
