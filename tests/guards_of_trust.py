@@ -228,6 +228,13 @@ GUARDS = (
         "not_lost and not postgres",
     ),
     Guard(
+        "a process with the sealing keys leaves no core dump",
+        "app/opening.py",
+        "    _dump_no_core()\n",
+        "",
+        "tests/app/test_opening.py",
+    ),
+    Guard(
         "two rotations of the keys take turns",
         "services/operators/key_rotation.py",
         "    with processes.locked(lock):\n",
