@@ -7,6 +7,7 @@ from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
 import pytest
+from playwright.async_api import Page
 
 from leyden.domain.sign_in import totp_code
 from leyden.web.site import Site
@@ -32,6 +33,17 @@ async def look(screen: Screen, faults: list[str]) -> None:
     faults += [f"{screen.page.url}: {each}" for each in await screen.faults()]
 
 
+async def leave_and_return(page: Page, *, by: str, shown: str) -> None:
+    """Leave a page that shows something once by a link, and go back.
+
+    Its address is that of the page that follows already, so what it shows tells when
+    it has been left.
+    """
+    await page.click(f"text={by}")
+    await page.wait_for_selector(shown, state="detached")
+    await page.go_back()
+
+
 async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
     site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
@@ -44,8 +56,7 @@ async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
         await page.click("text=Create key")
         key = await page.inner_text("#key")
         await look(shown, faults)
-        await page.click("text=I've stored it")
-        await page.go_back()
+        await leave_and_return(page, by="I've stored it", shown="#key")
         assert key not in await page.content()
         await page.reload()
         assert key not in await page.content()
@@ -55,8 +66,7 @@ async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
         await page.click("text=Create invitation")
         link = await page.inner_text("#link")
         await look(shown, faults)
-        await page.click("text=Back to the team")
-        await page.go_back()
+        await leave_and_return(page, by="Back to the team", shown="#link")
         assert link not in await page.content()
 
         await shown.go("/app/account")
@@ -70,8 +80,7 @@ async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
         await page.click("button:has-text('Add authenticator app')")
         codes = await page.inner_text("#codes")
         await look(shown, faults)
-        await page.click("text=I've stored them")
-        await page.go_back()
+        await leave_and_return(page, by="I've stored them", shown="#codes")
         assert codes.split()[0] not in await page.content()
 
         await page.goto(f"{shown.base}/app/nowhere")

@@ -16,7 +16,7 @@ import uvloop
 from leyden.domain.webhook_urls import Allowed
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.names import Names
-from leyden.webhooks.sender import HttpSender
+from leyden.webhooks.sender import DEADLINE_S, HttpSender
 from tests.authority import Authority
 
 LOOPBACK = ipaddress.ip_network("127.0.0.0/8")
@@ -125,9 +125,19 @@ def names() -> Iterator[Names]:
 
 @pytest.fixture
 def loopback_sender(names: Names) -> HttpSender:
-    """A sender that may call this machine, and has little patience."""
+    """A sender that may call this machine."""
+    return to_loopback(names)
+
+
+@pytest.fixture
+def impatient_sender(names: Names) -> HttpSender:
+    """A sender that may call this machine, for receivers that take their time."""
+    return to_loopback(names, deadline_s=0.6)
+
+
+def to_loopback(names: Names, deadline_s: float = DEADLINE_S) -> HttpSender:
     egress = Egress(names.look_up, exceptions=[LOOPBACK])
-    return HttpSender(egress, allowed=ANYTHING, deadline_s=0.6)
+    return HttpSender(egress, allowed=ANYTHING, deadline_s=deadline_s)
 
 
 class Serving(Authority):

@@ -168,9 +168,6 @@ def reset(connection: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "error"),
     [
-        (hang, "no answer in time"),
-        (never_read, "no answer in time"),
-        (drip_head, "no answer in time"),
         (flood_head, "the head of the answer does not end"),
         (flood_interim, "the head of the answer does not end"),
         (close_early, "the connection was closed before the answer"),
@@ -191,11 +188,18 @@ async def test_a_receiver_that_misbehaves_has_failed(
     behaviour: Behaviour | bytes,
     error: str,
 ) -> None:
-    begun = time.monotonic()
     with Receiver(behaviour) as receiver:
         answer = await post(loopback_sender, receiver.url)
     assert (answer.status, answer.error) == (None, error)
-    assert time.monotonic() - begun < 2
+
+
+@pytest.mark.parametrize("behaviour", [hang, never_read, drip_head])
+async def test_a_receiver_that_takes_too_long_has_failed(
+    impatient_sender: HttpSender, behaviour: Behaviour
+) -> None:
+    with Receiver(behaviour) as receiver:
+        answer = await post(impatient_sender, receiver.url)
+    assert (answer.status, answer.error) == (None, "no answer in time")
 
 
 def endless_body(connection: socket.socket) -> None:
@@ -222,13 +226,13 @@ def speak_first(connection: socket.socket) -> None:
     [(endless_body, "10 GB of water. "), (dripping_body, "drip")],
 )
 async def test_an_answer_that_does_not_end_is_cut_and_counts(
-    loopback_sender: HttpSender,
+    impatient_sender: HttpSender,
     behaviour: Behaviour,
     kept: str,
 ) -> None:
     begun = time.monotonic()
     with Receiver(behaviour) as receiver:
-        async with loopback_sender.open(receiver.url, "harbour") as line:
+        async with impatient_sender.open(receiver.url, "harbour") as line:
             answer = await line.post(HEADERS, BODY)
             again = await line.post(HEADERS, BODY)
         assert receiver.connections == 2, "a connection in that state is not kept"
@@ -375,12 +379,11 @@ async def test_a_hanging_receiver_delays_nobody_else(
         waiting = [
             asyncio.create_task(post(loopback_sender, slow.url)) for _ in range(50)
         ]
-        begun = time.monotonic()
         for _ in range(10):
             assert (await post(loopback_sender, quick.url)).status == 200
-        assert time.monotonic() - begun < 0.5
-        answers = await asyncio.gather(*waiting)
-    assert {answer.error for answer in answers} == {"no answer in time"}
+        for each in waiting:
+            assert each.cancel(), "it has waited for no answer"
+        await asyncio.gather(*waiting, return_exceptions=True)
 
 
 def test_the_body_in_these_tests_is_json() -> None:
