@@ -43,6 +43,18 @@ def test_where_money_may_come_from(place: str, may: bool) -> None:  # noqa: FBT0
     assert ledger.may_go_below_zero(place) is may
 
 
+@pytest.mark.parametrize(
+    ("place", "owner"),
+    [
+        (ledger.held("5b0cFO"), "5b0cFO"),
+        (ledger.credit("harbour"), "harbour"),
+        ("received", ""),
+    ],
+)
+def test_whose_a_place_is(place: str, owner: str) -> None:
+    assert ledger.owner(place) == owner
+
+
 @given(sats=SUMS, outstanding=SUMS)
 def test_what_is_owed_to_us_is_paid_before_credit(sats: int, outstanding: int) -> None:
     entries = ledger.payment_entries(

@@ -44,6 +44,7 @@ async def test_money_is_held_for_its_order(stored_order: StoredOrder) -> None:
         assert (work.holds(order), work.balance("received")) == (1, -1)
         put(20, key="twenty")
         assert (work.holds(order), work.balance("received")) == (21, -21)
+        assert work.surplus(order) == 21 - order.total_fee
     entry = partial(of_the_order, what=Reason.PAYMENT, source="received", target=HELD)
     assert await stored_order.written() == [
         entry(key="one", sats=Sats(1)),
