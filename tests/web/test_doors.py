@@ -88,6 +88,20 @@ async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
     assert faults == []
 
 
+async def test_what_is_shown_once_does_not_stay_in_the_browsers_memory(
+    site: Site, alice: Visitor
+) -> None:
+    async with screen(site) as shown:
+        page = shown.page
+        await shown.sign_in("alice@example.org")
+        await shown.go(f"{alice.root}/keys")
+        await page.fill("#name", "our backend")
+        await page.click("text=Create key")
+        key = await page.inner_text("#key")
+        await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
+        assert key not in await page.content()
+
+
 async def test_the_ways_in_are_clean(
     site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:

@@ -87,8 +87,12 @@ for (const tab of document.querySelectorAll(".tabs [aria-current], .rooms [aria-
 }
 
 // What is shown once is not asked for again by going back or loading anew: the list is.
+// Nor is it in the browser's memory, from where going back would show it for a moment.
 const once = document.querySelector("[data-once]");
-if (once) history.replaceState(null, "", once.dataset.once);
+if (once) {
+  history.replaceState(null, "", once.dataset.once);
+  window.addEventListener("pagehide", () => document.querySelector("main").remove());
+}
 
 // What an opened vault left is kept by a worker, while a page of this tab holds on to it;
 // it is forgotten when one signs out.
