@@ -84,7 +84,9 @@ def test_what_a_killed_platform_left_does_not_pass_for_one_that_is_up(
 
 def test_rotating_the_keys(typed: Typed) -> None:
     typed("migrate")
-    assert "now back up" in typed("secrets", "rotate").stdout
+    rotated = typed("secrets", "rotate")
+    assert "now back up" in rotated.stdout
+    assert "waiting 5 s" in rotated.stderr
     assert typed("org", "list").exit_code == 0
 
 

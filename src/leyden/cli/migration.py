@@ -10,6 +10,7 @@ import click
 
 from leyden import settings
 from leyden.app import authorities, cluster_keys, egress, migration
+from leyden.cli.customer.progress import waiting
 from leyden.cli.groups import Group
 from leyden.services.operators import key_rotation
 
@@ -52,7 +53,10 @@ def rotate() -> None:
     """
     given = settings.load(os.environ)
     files = [authorities.folder_of(given) / authorities.ROOT_KEY]
-    count = key_rotation.rotate(given.database, given.secrets_path, files)
+    with waiting("re-encrypting") as tell:
+        count = key_rotation.rotate(
+            given.database, given.secrets_path, files, tell=tell
+        )
     print(f"re-encrypted {count} values; now back up {given.secrets_path}")
 
 

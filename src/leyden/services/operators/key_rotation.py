@@ -33,15 +33,20 @@ def rotate(
     secrets_path: Path,
     files: Iterable[Path] = (),
     *,
+    tell: Callable[[str], object] = lambda _: None,
     pause: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Re-encrypt all sealed values and files with a new key; return their number."""
+    """Re-encrypt all sealed values and files with a new key; return their number.
+
+    `tell` gets progress messages.
+    """
     lock = secrets_path.with_name(f".{secrets_path.name}.lock")
     with processes.locked(lock):
         keyring = load_keyring(secrets_path).with_new_key()
         save_keyring(secrets_path, keyring)
         sealer = Sealer(keyring)
         count = _reseal_all(url, sealer)
+        tell(f"{count} values; waiting {_STORED_WITHIN_S:.0f} s for those being stored")
         pause(_STORED_WITHIN_S)
         while changed := _reseal_all(url, sealer):
             count += changed
