@@ -175,7 +175,7 @@ async def test_one_whose_coin_is_spent_elsewhere_is_credited(market_town: Town) 
     lost = await order.becomes("failed", seconds=_LOOKS_S)
     assert lost["total_fee"] == found["total_fee"]
     assert await town.credit() == found["total_fee"]
-    assert "can never come" in await town.run("orders")
+    assert "can never open" in await town.run("orders")
     lnds = access.load(town.home).lnds
     for name in ("seller", "customer"):
         async with wallet.opened(lnds[name]) as each:
