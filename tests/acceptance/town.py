@@ -26,6 +26,7 @@ import aiohttp
 from leyden.devnet.places import AuctionPorts
 from leyden.devnet.scenario import market_opens
 from leyden.lnd.client import Lnd, connect
+from leyden.lnd.rest import WALLET_S
 from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
 from leyden.values import fields
@@ -68,7 +69,10 @@ class Owned:
     async def call(
         self, method: str, path: str, body: Mapping[str, object] | None = None
     ) -> dict[str, Any]:
-        return await self.lnd.call(method, path, body, macaroon=self.macaroon)
+        # Any may open the wallet, which takes long beside other tests.
+        return await self.lnd.call(
+            method, path, body, macaroon=self.macaroon, timeout_s=WALLET_S
+        )
 
     async def init(self) -> None:
         """Make a wallet, statelessly."""

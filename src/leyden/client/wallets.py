@@ -1,12 +1,10 @@
 """Wallet calls to a node: create, unlock, macaroons, channel backups."""
 
 import base64
-from typing import Any, Final
+from typing import Any
 
 from leyden.client.lnd import Lnd
-
-# lnd answers when the wallet is open: a second, or a minute for one of many channels.
-_PATIENCE_S: Final = 180.0
+from leyden.lnd.rest import WALLET_S
 
 
 def new_seed(lnd: Lnd) -> list[str]:
@@ -36,13 +34,13 @@ def init(
         wish["aezeed_passphrase"] = _encode(passphrase)
     if recovery_window:
         wish["recovery_window"] = recovery_window
-    return _macaroon(lnd.post("/v1/initwallet", wish, timeout_s=_PATIENCE_S))
+    return _macaroon(lnd.post("/v1/initwallet", wish, timeout_s=WALLET_S))
 
 
 def unlock(lnd: Lnd, password: str) -> None:
     """Unlock the wallet."""
     wish = {"wallet_password": _encode(password), "stateless_init": True}
-    lnd.post("/v1/unlockwallet", wish, timeout_s=_PATIENCE_S)
+    lnd.post("/v1/unlockwallet", wish, timeout_s=WALLET_S)
 
 
 def change_password(lnd: Lnd, password: str, new: str) -> str:
@@ -55,7 +53,7 @@ def change_password(lnd: Lnd, password: str, new: str) -> str:
         "new_password": _encode(new),
         "stateless_init": True,
     }
-    return _macaroon(lnd.post("/v1/changepassword", wish, timeout_s=_PATIENCE_S))
+    return _macaroon(lnd.post("/v1/changepassword", wish, timeout_s=WALLET_S))
 
 
 def bake(
@@ -90,7 +88,7 @@ def restore_channels(lnd: Lnd, channels: bytes) -> int:
     this call once it serves all calls.
     """
     wish = {"multi_chan_backup": base64.b64encode(channels).decode()}
-    told = lnd.post("/v1/channels/backup/restore", wish, timeout_s=_PATIENCE_S)
+    told = lnd.post("/v1/channels/backup/restore", wish, timeout_s=WALLET_S)
     return int(told.get("num_restored", 0))
 
 

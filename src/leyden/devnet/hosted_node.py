@@ -8,7 +8,7 @@ nothing. Where a story broke off before that was written, its node is deleted.
 import base64
 import secrets
 import ssl
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,6 +17,7 @@ from leyden.devnet.calls import Calls
 from leyden.devnet.waiting import until
 from leyden.errors import Refused
 from leyden.lnd.client import Lnd, connect
+from leyden.lnd.rest import WALLET_S
 from leyden.lnd.states import Address
 
 _FIELD: Final = "hosted"  # of dev.json: what is known of each, by its lnd's version
@@ -67,7 +68,7 @@ class HostedNode:
             if found["status"] == "waiting_init":
                 await self._make_wallet(lnd)
             elif found["status"] == "waiting_unlock":
-                await lnd.call("POST", "/v1/unlockwallet", self._password)
+                await _open(lnd, "/v1/unlockwallet", self._password)
         await self._becomes({"running"})
         self.macaroon = self._known["macaroon"]
 
@@ -120,7 +121,7 @@ class HostedNode:
         """Make the node's wallet, statelessly, and keep its macaroon."""
         seed = await lnd.call("GET", "/v1/genseed")
         words = {"cipher_seed_mnemonic": seed["cipher_seed_mnemonic"]}
-        made = await lnd.call("POST", "/v1/initwallet", {**self._password, **words})
+        made = await _open(lnd, "/v1/initwallet", {**self._password, **words})
         self._keep(macaroon=base64.b64decode(made["admin_macaroon"]).hex())
 
     async def _becomes(self, wanted: Collection[str]) -> dict[str, Any]:
@@ -138,3 +139,7 @@ class HostedNode:
         self._known = {**self._known, **fields}
         others = first_run.read(self._home).get(_FIELD, {})
         first_run.write(self._home, {_FIELD: {**others, self._version: self._known}})
+
+
+async def _open(lnd: Lnd, path: str, wish: Mapping[str, object]) -> dict[str, Any]:
+    return await lnd.call("POST", path, wish, timeout_s=WALLET_S)

@@ -11,7 +11,9 @@ from typing import Any, Final
 from leyden.errors import LeydenError, NodeAway, NodeRefused
 from leyden.values import Struct
 
-CALL_S: Final = 30.0  # for one call; lnd takes longer to open a wallet
+CALL_S: Final = 30.0  # for one call
+# lnd answers when the wallet is open: a second, or a minute for one of many channels.
+WALLET_S: Final = 180.0
 CONNECT_S: Final = 10.0  # the part of that for connecting
 _LOWEST_ERROR: Final = 400
 _UNKNOWN: Final = 2  # gRPC's code, for responses without one
