@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -123,6 +124,16 @@ def _table(heading: str) -> set[str]:
     section, _, _ = after.partition("\n## ")
     rows = re.findall(r"^\| (.+?) \|", section, re.MULTILINE)[1:]
     return {cell.strip("`") for row in rows for cell in row.split(", ")}
+
+
+def test_the_packages_are_drawn_as_the_linter_has_them() -> None:
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = written["tool"]["importlinter"]["contracts"][0]["layers"]
+    page = (ROOT / "docs" / "concepts.md").read_text()
+    block = page.partition("\n## Packages\n")[2].split("```\n")[1]
+    drawn = [line.split("  ")[0] for line in block.splitlines() if line[0] != " "]
+    names = [set(re.findall(r"\w+", each)) for each in drawn]
+    assert names == [set(re.findall(r"\w+", each)) for each in layers]
 
 
 def test_every_status_is_explained_and_no_other() -> None:
