@@ -146,7 +146,8 @@ def test_every_error_has_its_row() -> None:
     rows = [f"| {each.status} | {each.words} | {each.remedy} |" for each in told]
     page = (ROOT / "docs" / "errors.md").read_text()
     _, _, after = page.partition("| Status | When | What to do |\n|---|---|---|\n")
-    assert after.partition("\n\n")[0] == "\n".join(rows)
+    there = after.partition("\n\n")[0]
+    assert there == "\n".join(rows), "docs/errors.md differs from errors.py"
     for error in every():
         assert f"\n| {error.status} |" in page, error
 
