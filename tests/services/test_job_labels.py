@@ -2,6 +2,7 @@
 
 import ast
 import inspect
+from operator import attrgetter
 
 from leyden import loops
 from leyden.services.operators.job_labels import LABELS, label
@@ -14,11 +15,9 @@ def kinds() -> set[str]:
         if isinstance(call, ast.Call) and ast.unparse(call.func) == "Queue":
             (kind,) = (each.value for each in call.keywords if each.arg == "kind")
             if isinstance(kind, ast.Constant):
-                found.add(kind.value)
-            elif ast.unparse(kind) != "kind":
-                owner, _, name = f"loops.{ast.unparse(kind)}".rpartition(".")
-                module = loops if owner == "loops" else vars(loops)[owner[6:]]
-                found.add(vars(module)[name])
+                found.add(str(kind.value))
+            elif (name := ast.unparse(kind)) != "kind":
+                found.add(attrgetter(name)(loops))
     return found
 
 
