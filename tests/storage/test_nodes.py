@@ -1,6 +1,7 @@
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from leyden.domain.accounts import Organization
@@ -19,6 +20,7 @@ from leyden.domain.versions import OFFERED
 from leyden.errors import NotFound, Stale, Violated
 from leyden.storage.database import Database
 from leyden.storage.launch_specs import SealedLaunchSpec
+from leyden.storage.statements import Statement
 from leyden.values import fields, replace
 from tests.domain.nodes import NOON, a_node, some_settings
 
@@ -86,6 +88,22 @@ async def test_every_field_is_kept(db: Database) -> None:
     after = replace(node, **changed, edition=2)
     assert all(getattr(after, name) != getattr(node, name) for name in changed)
     assert await db.reader.nodes.get(node.id) == after
+
+
+async def test_settings_of_a_newer_version_stay_until_settings_change(
+    db: Database,
+) -> None:
+    """A replica of the next version stores more settings than this one knows."""
+    node = a_node()
+    await keep(db, node)
+    wrote = Statement("UPDATE node SET settings = :settings WHERE id = :id")
+    read = Statement("SELECT settings FROM node WHERE id = :id")
+    newer = {**msgspec.to_builtins(node.settings), "beacon": "on"}
+    text = msgspec.json.encode(newer).decode()
+    async with db.transaction() as tx:
+        await tx.run(wrote, settings=text, id=node.id)
+        await tx.nodes.save(node, replace(node, status=Status.STARTING))
+        assert await tx.run(read, id=node.id) == [(text,)]
 
 
 async def test_what_is_not_there_is_not_found(db: Database) -> None:
