@@ -1,8 +1,8 @@
-"""The guards of answers that are kept, and of reads that leave together."""
+"""The guards of cached responses, and of reads that leave together."""
 
 from tests.guards import Guard
 
-_KNOWN = "tests/api/nodes/test_known.py"
+_CACHED = "tests/api/nodes/test_cached_responses.py"
 _WORST = "tests/web/test_worst_cases.py"
 _FLOWS = "tests/storage/test_postgres_connections.py"
 
@@ -32,46 +32,46 @@ GUARDS = (
         "a_long_log",
     ),
     Guard(
-        "an answer is kept until somebody commits",
+        "a response is cached until somebody commits",
         "services/shared/response_cache.py",
         "            self._clear()\n            self._edition = edition",
         "            self._edition = edition",
-        f"{_KNOWN} tests/services/test_kept_answers.py",
+        f"{_CACHED} tests/services/test_response_cache.py",
     ),
     Guard(
-        "an answer that was begun before a commit is not kept after it",
+        "a response that was begun before a commit is not cached after it",
         "services/shared/response_cache.py",
         "if edition != self._edition or size > LONGEST:",
         "if size > LONGEST:",
-        "tests/services/test_kept_answers.py",
+        "tests/services/test_response_cache.py",
     ),
     Guard(
-        "a known answer ends with its key",
+        "a cached response ends with its key",
         "api/cache.py",
         "if cached is not None and cached.principal.has_ended(now):",
         "if False:",
-        _KNOWN,
+        _CACHED,
     ),
     Guard(
-        "an answer is known by the key or cookie that it was given to",
+        "a cached response is found by the key or cookie that it was sent to",
         "services/shared/response_cache.py",
         '        digest.update(word.encode("latin-1"))\n',
         "",
-        f"{_KNOWN} tests/web/test_kept_pages.py",
+        f"{_CACHED} tests/web/test_cached_pages.py",
     ),
     Guard(
-        "whoever is answered from what is known is counted",
+        "whoever gets a cached response is counted",
         "api/app.py",
         "                await self._callers.count(cached.principal, now=now)\n",
         "",
-        _KNOWN,
+        _CACHED,
     ),
     Guard(
-        "a known page ends with its session",
+        "a cached page ends with its session",
         "web/page_cache.py",
         "        return edition, cached if goes_on else None",
         "        return edition, cached if goes_on is not None else None",
-        "tests/web/test_kept_pages.py",
+        "tests/web/test_cached_pages.py",
     ),
     Guard(
         "what is wrong with one question is not wrong with those beside it",

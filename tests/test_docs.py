@@ -2,6 +2,7 @@
 
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -125,6 +126,16 @@ def _table(heading: str) -> set[str]:
     return {cell.strip("`") for row in rows for cell in row.split(", ")}
 
 
+def test_the_packages_are_drawn_as_the_linter_has_them() -> None:
+    written = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    layers = written["tool"]["importlinter"]["contracts"][0]["layers"]
+    page = (ROOT / "docs" / "concepts.md").read_text()
+    block = page.partition("\n## Packages\n")[2].split("```\n")[1]
+    drawn = [line.split("  ")[0] for line in block.splitlines() if line[0] != " "]
+    names = [set(re.findall(r"\w+", each)) for each in drawn]
+    assert names == [set(re.findall(r"\w+", each)) for each in layers]
+
+
 def test_every_status_is_explained_and_no_other() -> None:
     assert _table("Node statuses") == {each.value for each in NodeStatus}
     assert _table("Order statuses") == {each.value for each in OrderStatus}
@@ -135,7 +146,8 @@ def test_every_error_has_its_row() -> None:
     rows = [f"| {each.status} | {each.words} | {each.remedy} |" for each in told]
     page = (ROOT / "docs" / "errors.md").read_text()
     _, _, after = page.partition("| Status | When | What to do |\n|---|---|---|\n")
-    assert after.partition("\n\n")[0] == "\n".join(rows)
+    there = after.partition("\n\n")[0]
+    assert there == "\n".join(rows), "docs/errors.md differs from errors.py"
     for error in every():
         assert f"\n| {error.status} |" in page, error
 

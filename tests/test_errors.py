@@ -13,23 +13,30 @@ from leyden.cli import exit_codes
 OURS = [each for each in errors.every() if each.__module__ == errors.__name__]
 
 
-def drawn() -> list[tuple[str, str]]:
-    """Each error of the drawing, with what it is a kind of."""
-    found = []
+def drawn() -> dict[str, tuple[str, str]]:
+    """Each error of the drawing, with what it is a kind of and its own status."""
+    found = {}
     above: list[str] = []
     for line in (errors.__doc__ or "").splitlines():
-        if match := re.match(r"^([│├└─ ]*)([A-Z]\w+)( {2}|$)", line):
+        if match := re.match(r"^([│├└─ ]*)([A-Z]\w+)(?: +(\d{3})\b| {2}|$)", line):
             depth = len(match[1]) // 4
             above[depth:] = [match[2]]
-            found.append((match[2], above[depth - 1] if depth else "Exception"))
+            parent = above[depth - 1] if depth else "Exception"
+            found[match[2]] = (parent, match[3] or "")
     return found
 
 
 def test_every_error_is_drawn_where_it_belongs() -> None:
-    made = [(each.__name__, each.__base__) for each in OURS]
-    assert sorted(drawn()) == sorted(
-        (name, base.__name__) for name, base in made if base is not None
-    )
+    made = {
+        each.__name__: (each.__bases__[0].__name__, str(vars(each).get("status", "")))
+        for each in OURS
+    }
+    differ = {
+        name: {"class": made.get(name), "drawn": drawn().get(name)}
+        for name in made.keys() | drawn().keys()
+        if made.get(name) != drawn().get(name)
+    }
+    assert not differ, f"correct the tree in the docstring of errors.py: {differ}"
 
 
 @pytest.mark.parametrize("each", OURS, ids=lambda each: each.__name__)

@@ -1,7 +1,7 @@
 """All errors that are reported to somebody: a caller, the operator or a command's user.
 
-LeydenError
-├── Refused                 the caller can fix it             4xx
+LeydenError             500
+├── Refused             400  the caller can fix it
 │   ├── Malformed           400  a field is invalid; names the field and the reason
 │   ├── Unauthorized        401  no valid API key
 │   ├── OverLimit           402  a corporate account has reached its limit
@@ -37,7 +37,7 @@ LeydenError
 │   └── WrongPassword            the password opens neither backup nor wallet
 ├── Stale                   another process changed the row first; the step is retried
 │   ├── Lost                     another process has the task: this one stops
-│   └── RightsChanged            the caller's rights changed: they are read again
+│   └── RightsChanged   403  the caller's rights changed: they are read again
 ├── Violated                a constraint of the database; seeing it means a bug
 └── SetupError              the operator can fix it; the message says how
     └── CannotStart              a node can't be started; its owner gets a reason

@@ -11,7 +11,8 @@ import pytest
 
 from leyden.api.app import Api
 from leyden.api.endpoints import OPERATIONS
-from leyden.api.operations import Operation
+from leyden.api.openapi import refusals
+from leyden.api.operations import Operation, Table
 from leyden.services.events.tails import Tails
 from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
@@ -19,6 +20,8 @@ from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
+
+_TABLE = Table(OPERATIONS)
 
 
 @dataclass(frozen=True)
@@ -99,10 +102,21 @@ class Caller:
 
         await self.api(scope, receive, send)
         start, *rest = answered
+        _is_announced(method, path, start["status"])
         return Answer(
             status=start["status"],
             headers={name.decode(): value.decode() for name, value in start["headers"]},
             body=b"".join(message["body"] for message in rest),
+        )
+
+
+def _is_announced(method: str, path: str, status: int) -> None:
+    """Fail on an error that the OpenAPI document doesn't list for the operation."""
+    operation = _TABLE.find(path)[0].get(method)
+    if operation is not None and status not in {200, 500}:
+        assert status in refusals(operation), (
+            f"{operation.name} returned {status}: list the error under `refuses` in "
+            "api/endpoints.py"
         )
 
 

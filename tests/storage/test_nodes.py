@@ -1,15 +1,27 @@
 from datetime import timedelta
 from typing import Any
 
+import msgspec
 import pytest
 
 from leyden.domain.accounts import Organization
 from leyden.domain.node_moves import apply_command
-from leyden.domain.nodes import Action, DesiredState, Listed, Node, Status
+from leyden.domain.nodes import (
+    Action,
+    DesiredState,
+    Listed,
+    Node,
+    PurchasedType,
+    PurchaseStatus,
+    RuntimeName,
+    Status,
+)
+from leyden.domain.versions import OFFERED
 from leyden.errors import NotFound, Stale, Violated
 from leyden.storage.database import Database
 from leyden.storage.launch_specs import SealedLaunchSpec
-from leyden.values import replace
+from leyden.storage.statements import Statement
+from leyden.values import fields, replace
 from tests.domain.nodes import NOON, a_node, some_settings
 
 OTHER = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
@@ -40,6 +52,58 @@ async def test_a_node_comes_back_as_it_was_kept(db: Database) -> None:
     assert await db.reader.nodes.get(node.id) == node
     assert await db.reader.nodes.list_("harbour") == [Listed.of(node)]
     assert await db.reader.nodes.list_("another") == []
+
+
+async def test_every_field_is_kept(db: Database) -> None:
+    changed: dict[str, Any] = {
+        "name": "second light",
+        "version": OFFERED.versions[0],
+        "settings": some_settings(alias="second light", listen=True),
+        "status": Status.RUNNING,
+        "wanted": DesiredState.STOPPED,
+        "revision": 3,
+        "process": "4711 88 lnd",
+        "launched_revision": 2,
+        "host": "127.0.0.7",
+        "launched_at": NOON,
+        "crashes": 4,
+        "due": NOON + timedelta(minutes=1),
+        "purchased_type": PurchasedType.TRIAL,
+        "purchase_status": PurchaseStatus.PAST_DUE,
+        "expires": NOON + timedelta(days=30),
+        "has_wallet": True,
+        "peer_port": 21_007,
+        "peer_port_released": NOON,
+        "onion": f"{'a' * 56}.onion",
+        "runtime": RuntimeName.KUBERNETES,
+        "moves_to": RuntimeName.LOCAL,
+    }
+    fixed = ("id", "organization_id", "network", "type", "api_endpoint", "slot")
+    known = {*changed, *fixed, "created", "edition"}
+    assert known == {each.name for each in fields(Node)}, "`changed` needs each field"
+    node = a_node()
+    await keep(db, node)
+    async with db.transaction() as tx:
+        await tx.nodes.save(node, replace(node, **changed))
+    after = replace(node, **changed, edition=2)
+    assert all(getattr(after, name) != getattr(node, name) for name in changed)
+    assert await db.reader.nodes.get(node.id) == after
+
+
+async def test_settings_of_a_newer_version_stay_until_settings_change(
+    db: Database,
+) -> None:
+    """A replica of the next version stores more settings than this one knows."""
+    node = a_node()
+    await keep(db, node)
+    wrote = Statement("UPDATE node SET settings = :settings WHERE id = :id")
+    read = Statement("SELECT settings FROM node WHERE id = :id")
+    newer = {**msgspec.to_builtins(node.settings), "beacon": "on"}
+    text = msgspec.json.encode(newer).decode()
+    async with db.transaction() as tx:
+        await tx.run(wrote, settings=text, id=node.id)
+        await tx.nodes.save(node, replace(node, status=Status.STARTING))
+        assert await tx.run(read, id=node.id) == [(text,)]
 
 
 async def test_what_is_not_there_is_not_found(db: Database) -> None:

@@ -4,13 +4,14 @@ from datetime import timedelta
 import pytest
 
 from leyden.domain.accounts import Organization
-from leyden.domain.orders import Event, Order, Status, advance
+from leyden.domain.destinations import Destination
+from leyden.domain.orders import Changes, Event, Order, Status, advance
 from leyden.domain.payments import InvoiceState, KnownOutput, Outpoint, OutputState
 from leyden.domain.pricing import AuctionTerms, Channel, NodeTier, Terms, quote
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale, Violated
 from leyden.storage.database import Database
-from leyden.values import replace
+from leyden.values import fields, replace
 from tests.conftest import NOW
 
 WISH = Channel(
@@ -20,6 +21,21 @@ WISH = Channel(
     node_tier=NodeTier.ANY,
     bps=80,
 )
+
+# A new value of each field that may change.
+CHANGED: Changes = {
+    "status": Status.CREATING,
+    "credit_refund": Sats(5),
+    "paid_at": NOW,
+    "invoice": InvoiceState.ACCEPTED,
+    "htlc_sats": Sats(123),
+    "offered": True,
+    "sealed_ticket": b"sealed",
+    "ticket_ref": "0123456789abcdef",
+    "order_nonce": "aa" * 32,
+    "htlc_expires": 800_144,
+    "channel_point": f"{'bb' * 32}:1",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -70,19 +86,34 @@ async def test_it_is_found_by_either_rail(db: Database) -> None:
     }
 
 
-async def test_all_that_may_change_is_kept(db: Database) -> None:
-    await add(db, an_order())
-    after = replace(
-        advance(an_order(), Event.PAID),
-        paid_at=NOW,
-        invoice=InvoiceState.ACCEPTED,
-        htlc_sats=Sats(123),
-        offered=True,
-        ticket_ref="0123456789abcdef",
-        sealed_ticket=b"sealed",
-        order_nonce="aa" * 32,
-        credit_refund=Sats(5),
+async def test_every_field_is_kept(db: Database) -> None:
+    to = Destination(
+        pubkey="02" * 33,
+        host="198.51.100.7:9735",
+        node_id="7N",
+        announce=True,
+        zero_conf=True,
     )
+    quote_ = replace(
+        an_order().quote,
+        channel=replace(WISH, destination=to),
+        keeps_unused_fee=True,
+    )
+    order = replace(an_order(), **CHANGED, quote=quote_, charged=Sats(9))
+    for each in (order, quote_, quote_.channel, to):
+        for field in fields(each):
+            assert getattr(each, field.name) != field.default, (
+                f"{type(each).__name__}.{field.name}: give this test another value "
+                "than the default, to show that it is stored"
+            )
+    await add(db, order)
+    assert await db.reader.orders.get(order.id) == order
+
+
+async def test_all_that_may_change_is_kept(db: Database) -> None:
+    assert {*CHANGED} == {*Changes.__annotations__}, "CHANGED needs each of `Changes`"
+    await add(db, an_order())
+    after = replace(an_order(), **CHANGED)
     async with db.transaction() as tx:
         await tx.orders.save([(an_order(), after)])
         await tx.moves.add([(after.id, an_order().status, after.status)], at=NOW)
@@ -125,17 +156,7 @@ async def test_many_move_or_none_of_them(db: Database) -> None:
 
 async def test_one_that_is_locked_is_given_as_it_is_now(db: Database) -> None:
     await add(db, an_order())
-    now = replace(
-        advance(advance(an_order(), Event.PAID), Event.TICKETED),
-        paid_at=NOW,
-        invoice=InvoiceState.ACCEPTED,
-        htlc_sats=Sats(123),
-        offered=True,
-        ticket_ref="0123456789abcdef",
-        sealed_ticket=b"sealed",
-        order_nonce="aa" * 32,
-        credit_refund=Sats(5),
-    )
+    now = replace(an_order(), **CHANGED)
     async with db.transaction() as tx:
         assert await tx.orders.lock_many([an_order().id]) == [an_order()]
         await tx.orders.save([(an_order(), now)])

@@ -136,3 +136,11 @@ async def test_a_quota_that_is_reached_says_what_to_do(opal: Visitor) -> None:
     await opal.submit(f"{page}/quotas", {"members": "1"})
     shown = (await opal.get(f"{opal.root}/usage")).text
     assert "Remove a member, or ask the operator." in shown
+
+
+async def test_jobs_are_named_in_words(opal: Visitor, platform: Platform) -> None:
+    async with platform.database.transaction() as tx:
+        await tx.tasks.put("forget answers", "all", due=platform.clock())
+    page = (await opal.get("/app/operator")).text
+    assert "Deletion of old idempotency keys" in page
+    assert "forget answers" not in page

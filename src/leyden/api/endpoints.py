@@ -91,7 +91,11 @@ OPERATIONS: tuple[Operation, ...] = (
         "POST", f"{_SUBSCRIPTION}/resend", subscriptions.resend, None, (Expired,)
     ),
     Operation(
-        "POST", f"{_SUBSCRIPTION}/rotate-secret", subscriptions.rotate_secret, None
+        "POST",
+        f"{_SUBSCRIPTION}/rotate-secret",
+        subscriptions.rotate_secret,
+        None,
+        _NOT_NOW,
     ),
     Operation("GET", f"{_SUBSCRIPTION}/deliveries", subscriptions.deliveries, None),
     Operation(

@@ -164,7 +164,7 @@ _CUSTOMER = {
     ),
     "unlocker": Listed(
         "leyden.cli.unlocker",
-        "Run a webhook receiver that unlocks your nodes automatically.",
+        "Run a webhook endpoint that unlocks your nodes automatically.",
     ),
     "trust": Listed(
         "leyden.cli.trust",

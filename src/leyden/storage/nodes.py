@@ -245,7 +245,12 @@ class Nodes:
         Also raise Stale if another node got the same peer port meanwhile.
         """
         try:
-            saved = await self._run(sql.save, **row_of(after), was=before.edition)
+            saved = await self._run(
+                sql.save,
+                **row_of(after),
+                was=before.edition,
+                has_new_settings=int(after.settings != before.settings),
+            )
         except Violated:
             if after.peer_port == before.peer_port:
                 raise

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Final
+from typing import Final, Self
 
 from leyden.domain.chat import Format, content_type
 from leyden.domain.deliveries import Pause
@@ -10,7 +10,7 @@ from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
 from leyden.storage.addressees import Addressee
 from leyden.storage.statements import Row, Run, SqlFile, Step, Value
-from leyden.values import hiding
+from leyden.values import hiding, replace
 
 sql = SqlFile("subscriptions")
 
@@ -64,6 +64,10 @@ class Subscription(Addressee, frozen=True, kw_only=True):
     def purpose(self) -> str:
         """The purpose that its secret is sealed for."""
         return secret_purpose(self.id)
+
+    def without_failures(self) -> Self:
+        """Return a copy that is neither failing nor paused."""
+        return replace(self, failing_since=None, pause=None)
 
 
 def secret_purpose(subscription_id: str) -> str:

@@ -7,6 +7,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from leyden.domain import units
 from leyden.schemas.labels import label
+from leyden.services.operators import job_labels
 from leyden.web import words
 from leyden.web.assets import Assets
 
@@ -32,6 +33,7 @@ def environment(assets: Assets, **constants: Any) -> Environment:
         browser=words.browser,
         value=words.value,
         state=label,
+        job=job_labels.label,
     )
     made.globals.update(asset=partial(assets.url), **constants)
     return made

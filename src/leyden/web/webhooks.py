@@ -34,7 +34,7 @@ async def readdress(visit: Visit) -> Response:
 
 
 async def test(visit: Visit) -> Response:
-    """Send the receiver a test status now."""
+    """Send the endpoint a test status now."""
     try:
         await webhooks.test(dispatcher_of(visit), *which(visit), actor=visit.who.actor)
     except Refused as error:

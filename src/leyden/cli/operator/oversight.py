@@ -15,7 +15,7 @@ from leyden.cli.output import (
 )
 from leyden.domain.orders import Order
 from leyden.domain.times import to_iso
-from leyden.services.operators import attention, oversight
+from leyden.services.operators import attention, job_labels, oversight
 from leyden.values import asdict
 
 
@@ -70,11 +70,15 @@ def overview(*, as_json: bool) -> None:
             print("\nbackups")
             print_rows(backups, empty="")
         print("\nscheduled jobs")
-        print_rows(queues, empty="nothing")
+        print_rows(_labelled(queues), empty="nothing")
         if tried:
             print("\nfailing jobs")
-            print_rows(tried, empty="")
+            print_rows(_labelled(tried), empty="")
     sys.exit(int(bool(seen.alarms)))
+
+
+def _labelled(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{**each, "kind": job_labels.label(each["kind"])} for each in jobs]
 
 
 @click.command()

@@ -1,4 +1,4 @@
-"""`leyden unlocker`: a webhook receiver that unlocks nodes."""
+"""`leyden unlocker`: a webhook endpoint that unlocks nodes."""
 
 import asyncio
 import logging
@@ -83,7 +83,7 @@ def unlocker(
     *,
     require_signature: bool,
 ) -> None:
-    """Run a webhook receiver that unlocks your nodes automatically.
+    """Run a webhook endpoint that unlocks your nodes automatically.
 
     Run it on your own machine, not on the platform's, and set the node's `webhook` to
     its URL. The password comes from a file, from LEYDEN_UNLOCK_PASSWORD, or from a

@@ -122,7 +122,7 @@ async def change(
         if wanted.stopped is not None:
             after = replace(after, stopped=wanted.stopped)
         if is_moved(before, after) or wanted.stopped is False:
-            after = replace(after, failing_since=None, pause=None)
+            after = after.without_failures()
             # What waits for another attempt is sent now: that may be a day away.
             await tx.subscriptions.move(before.id, before.position, attempts=0, due=now)
         await tx.subscriptions.change(after)

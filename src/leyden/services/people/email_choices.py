@@ -102,11 +102,9 @@ async def choose(
         before = await tx.subscriptions.lock(present)
         await tx.subscriptions.change(
             replace(
-                before,
+                before.without_failures(),
                 types=tuple(sorted(types)) or before.types,
                 stopped=not types,
-                pause=None,
-                failing_since=None,
             )
         )
         position = before.position
@@ -170,8 +168,7 @@ async def resume(tx: Stores, user_id: str, *, now: datetime) -> None:
         # The task before its row, as the dispatcher locks them.
         await tx.tasks.put(SUBSCRIPTIONS, each.subscription_id, due=now)
         before = await tx.subscriptions.lock(each.subscription_id)
-        after = replace(before, pause=None, failing_since=None)
-        await tx.subscriptions.change(after)
+        await tx.subscriptions.change(before.without_failures())
         await tx.subscriptions.move(before.id, before.position, attempts=0, due=now)
 
 

@@ -193,7 +193,8 @@ WHERE slot IS NOT NULL
     AND wanted <> 'deleted';
 
 -- name: save
--- The columns that can change, if the node has not changed since it was read.
+-- The columns that can change, if the node has not changed since it was read. Unchanged
+-- settings stay as they are: a newer version may have stored some that we do not know.
 UPDATE node
 SET name = :name,
     version = :version,
@@ -209,7 +210,7 @@ SET name = :name,
     purchased_type = :purchased_type,
     purchase_status = :purchase_status,
     expires = :expires,
-    settings = :settings,
+    settings = CASE WHEN :has_new_settings = 1 THEN :settings ELSE settings END,
     has_wallet = :has_wallet,
     peer_port = :peer_port,
     peer_port_released = :peer_port_released,

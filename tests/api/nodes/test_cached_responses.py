@@ -1,4 +1,4 @@
-"""What is known of a request is true now: nothing was committed, and the key lives."""
+"""A cached response is true now: nothing was committed, and the key lives."""
 
 import asyncio
 import sqlite3
@@ -58,11 +58,11 @@ async def another(
 
 
 async def statuses(caller: Caller, *paths: str) -> set[int]:
-    """Ask for each of them twice: the second time the answer is known."""
+    """Ask for each of them twice: the second time the response is cached."""
     return {(await caller.get(each)).status for each in paths * 2}
 
 
-async def test_nothing_is_read_where_the_answer_is_known(
+async def test_nothing_is_read_where_the_response_is_cached(
     alice: Caller, nodes: str, path: str, db: Database
 ) -> None:
     first = [(await alice.get(each)).body for each in (nodes, path)]
@@ -151,18 +151,20 @@ async def test_one_request_is_not_answered_like_another(
         assert (await alice.get(path)).body != whole.body
 
 
-async def test_what_is_kept_is_made_of_rows_alone(
+async def test_what_is_cached_is_made_of_rows_alone(
     alice: Caller,
     platform: Platform,
     nodes: str,
     path: str,
     fleet_harness: FleetHarness,
 ) -> None:
-    """Another program, much later, which has kept nothing, answers the same."""
-    kept = {each.path for each in OPERATIONS if each.cacheable}
+    """Another program, much later, which has cached nothing, answers the same."""
+    cached = {each.path for each in OPERATIONS if each.cacheable}
     one = f"{NODES}/{{node_id}}"
     deleted = f"{NODES}/deleted"
-    assert kept == {NODES, one, deleted}, "what is asked below is not all that is kept"
+    assert cached == {NODES, one, deleted}, (
+        "what is asked below is not all that is cached"
+    )
     asked = (nodes, path, f"{nodes}/deleted")
     before = [(await alice.get(each)).body for each in asked]
     fleet_harness.now += timedelta(days=400)
@@ -180,14 +182,14 @@ class TestWithFewRequestsAMinute:
     def settings(self) -> Settings:
         return Settings(requests_per_minute=5, failures_per_minute=3)
 
-    async def test_known_ones_count(self, alice: Caller, nodes: str) -> None:
+    async def test_cached_ones_count(self, alice: Caller, nodes: str) -> None:
         said = [(await alice.get(nodes)).status for _ in range(6)]
         assert said == [200] * 5 + [429]
 
-    async def test_an_address_that_guesses_hears_nothing_known(
+    async def test_an_address_that_guesses_hears_nothing_cached(
         self, alice: Caller, nobody: Caller, nodes: str
     ) -> None:
         assert (await alice.get(nodes)).status == 200
         assert [(await nobody.get(nodes)).status for _ in range(4)] == [401] * 3 + [429]
-        # A good key from there is heard all the same, and what is known of it is said.
+        # A good key from there is heard all the same, and gets the cached response.
         assert (await alice.get(nodes)).status == 200

@@ -1,4 +1,4 @@
-"""A page that is kept is the page that would be shown now, to whoever looks."""
+"""A cached page is the page that would be shown now, to whoever looks."""
 
 import asyncio
 import sqlite3
@@ -76,7 +76,7 @@ async def test_who_was_signed_out_sees_it_no_more(
     assert (await alice.get(nodes)).status == 303
 
 
-async def test_a_session_in_use_goes_on_although_its_page_is_known(
+async def test_a_session_in_use_goes_on_although_its_page_is_cached(
     alice: Visitor, nodes: str, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
     for _ in range(3):
@@ -90,7 +90,7 @@ class TestWithFewRequestsAMinute:
     def settings(self) -> Settings:
         return Settings(requests_per_minute=5)
 
-    async def test_known_ones_count(self, alice: Visitor, nodes: str) -> None:
+    async def test_cached_ones_count(self, alice: Visitor, nodes: str) -> None:
         # The first of the five was at signing in.
         said = [(await alice.get(nodes)).status for _ in range(5)]
         assert said == [200] * 4 + [429]
@@ -108,7 +108,7 @@ async def test_who_lost_the_right_sees_it_no_more(
     assert (await dan.get(nodes)).status == 404
 
 
-def test_a_page_that_is_kept_is_given_rows_and_who_looks_alone() -> None:
+def test_a_page_that_is_cached_is_given_rows_and_who_looks_alone() -> None:
     assert [each.path for each in PAGES if each.cacheable] == [
         "/app/{organization_id}/nodes"
     ]
