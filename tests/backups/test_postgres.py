@@ -1,8 +1,14 @@
 """PostgreSQL is backed up, drilled and restored by the same commands."""
 
+import asyncio
+import contextlib
 import importlib.util
 import json
 import os
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,12 +20,28 @@ from leyden.app import takeover
 from leyden.app.opening import opened
 from leyden.backups import recovery
 from leyden.errors import SetupError
-from leyden.services.operators.backups import drilling, manifest
+from leyden.services.operators.backups import drilling, manifest, postgres
 from leyden.services.operators.backups.places import Programs
 from leyden.services.operators.verify import verify
 from tests.backups.conftest import Kept, made
 
 pytestmark = pytest.mark.real
+
+DRILLS = """
+import asyncio, sys
+from leyden.services.operators.backups import postgres
+async def drill():
+    async with postgres.scratch(sys.argv[1]):
+        print("drills", flush=True)
+        await asyncio.sleep(60)
+asyncio.run(drill())
+"""
+DRILLED = "SELECT datname FROM pg_database WHERE datname LIKE 'leyden_drill_%'"
+UNUSED = """
+SELECT datname FROM pg_database
+WHERE datname LIKE 'leyden_drill_%'
+    AND oid NOT IN (SELECT datid FROM pg_stat_activity WHERE datid IS NOT NULL)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +62,31 @@ def empty_url(postgres_url: str) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
+def drilled(url: str, statement: str = DRILLED) -> set[str]:
+    """Return the databases of drills; with UNUSED, those that nobody uses."""
+    with psycopg.connect(url) as connection:
+        return {name for (name,) in connection.execute(statement.encode())}
+
+
+def named(url: str) -> str:
+    return urlsplit(url).path[1:]
+
+
+def kill_a_drill(url: str) -> str:
+    """Kill a drill once it has its database; return which one that was."""
+    before = drilled(url)
+    with subprocess.Popen(
+        [sys.executable, "-c", DRILLS, url], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"drills\n"
+        process.send_signal(signal.SIGKILL)
+    (left,) = drilled(url) - before
+    while left not in drilled(url, UNUSED):
+        pass  # the server is about to notice
+    return left
+
+
 async def restore_a_wrong_one(kept: Kept, url: str) -> None:
     folder = kept.folder / "changed"
     await kept.store.fetch(await kept.store.find(), folder)
@@ -58,12 +105,9 @@ async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
     found = await kept.on(lambda platform: drilling.drill(platform, programs))
     assert found.problems == []
     assert found.values_opened == 3
+    assert drilled(postgres_url) == set()
     with psycopg.connect(postgres_url) as connection:
-        left = connection.execute(
-            "SELECT datname FROM pg_database WHERE datname LIKE 'leyden_drill_%'"
-        ).fetchall()
         before = connection.execute("SELECT count(*) FROM entry").fetchone()
-    assert left == []
 
     with pytest.raises(SetupError, match="the database must be empty"):
         await kept.restore()
@@ -80,3 +124,39 @@ async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
     with psycopg.connect(empty_url) as connection:
         assert connection.execute("SELECT count(*) FROM entry").fetchone() == before
     assert key.password not in found.backup
+
+
+async def test_a_drill_drops_what_a_killed_one_left_and_nothing_that_is_used(
+    postgres_url: str,
+) -> None:
+    async with postgres.scratch(postgres_url) as running:
+        left = kill_a_drill(postgres_url)
+        assert drilled(postgres_url) == {named(running), left}
+        async with postgres.scratch(postgres_url) as another:
+            assert drilled(postgres_url) == {named(running), named(another)}
+    assert drilled(postgres_url) == set()
+
+
+async def test_a_drill_whose_database_another_drops_too_early_creates_another(
+    postgres_url: str,
+) -> None:
+    dropped, over = 0, threading.Event()
+
+    def drop_early() -> None:
+        nonlocal dropped
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            while not over.is_set():
+                for (name,) in connection.execute(UNUSED).fetchall():
+                    with contextlib.suppress(psycopg.Error):
+                        connection.execute(f"DROP DATABASE {name}".encode())
+                        dropped += 1
+
+    another = asyncio.create_task(asyncio.to_thread(drop_early))
+    try:
+        while dropped < 1 and not another.done():
+            async with postgres.scratch(postgres_url) as url:
+                assert await asyncio.to_thread(postgres.is_empty, url)
+    finally:
+        over.set()
+        await another
+    assert drilled(postgres_url) == set()
