@@ -163,6 +163,21 @@ GUARDS = (
         _PROOFS,
     ),
     Guard(
+        "a setup that was killed is completed with the same password",
+        f"{_IN}/places.py",
+        "    if path.exists():\n",
+        "    if path.exists() and not path.stat().st_size:\n",
+        _PROOFS,
+    ),
+    Guard(
+        "a drill drops no database that another drill uses",
+        f"{_IN}/postgres.py",
+        "    with contextlib.closing(in_use):\n",
+        "    in_use.close()\n    with contextlib.nullcontext():\n",
+        "tests/backups/test_postgres.py",
+        only="killed_one",
+    ),
+    Guard(
         "channel backups of another installation are not added",
         f"{_IN}/channel_copies.py",
         '    if found.pop(_INSTALLATION, b"").decode() != installation:\n',
