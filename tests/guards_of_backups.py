@@ -178,6 +178,14 @@ GUARDS = (
         only="killed_one",
     ),
     Guard(
+        "a channel backup that is committed after a later one is copied",
+        f"{_IN}/channel_copies.py",
+        "newest_channels(most=_COMPARED)",
+        "newest_channels(most=1)",
+        "tests/backups/test_postgres.py",
+        only="committed_after",
+    ),
+    Guard(
         "channel backups of another installation are not added",
         f"{_IN}/channel_copies.py",
         '    if found.pop(_INSTALLATION, b"").decode() != installation:\n',
@@ -268,8 +276,8 @@ GUARDS = (
     Guard(
         "a channel backup that came after a copy began raises an alarm",
         f"{_IN}/results.py",
-        "copied.began >= newest[1]",
-        "copied.at >= newest[1]",
+        "copied.began >= newest[0][1]",
+        "copied.at >= newest[0][1]",
         "tests/backups/test_results.py",
         "stay_on_the_machine",
     ),

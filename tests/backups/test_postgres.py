@@ -21,9 +21,14 @@ from leyden.app.opening import opened
 from leyden.backups import recovery
 from leyden.errors import SetupError
 from leyden.services.operators.backups import drilling, manifest, postgres
+from leyden.services.operators.backups.channel_copies import ChannelCopies
 from leyden.services.operators.backups.places import Programs
 from leyden.services.operators.verify import verify
-from tests.backups.conftest import Kept, made
+from leyden.services.platform import Platform
+from leyden.storage.stores import Stores
+from tests.backups.conftest import NODE, Kept, made
+from tests.domain.nodes import a_node
+from tests.services.shop_harness import HARBOUR
 
 pytestmark = pytest.mark.real
 
@@ -160,3 +165,35 @@ async def test_a_drill_whose_database_another_drops_too_early_creates_another(
         over.set()
         await another
     assert drilled(postgres_url) == set()
+
+
+async def test_a_channel_backup_that_is_committed_after_a_later_one_is_copied(
+    postgres_url: str, programs: Programs, memory_path: Path
+) -> None:
+    kept = await made(memory_path, programs, LEYDEN_DATABASE_URL=postgres_url)
+    other = a_node(
+        id="second",
+        organization_id=HARBOUR,
+        name="second light",
+        api_endpoint="second-light.nodes.localhost",
+        slot=8,
+    )
+
+    async def store(tx: Stores, node_id: str, platform: Platform) -> None:
+        content = f"channels of {node_id}".encode()
+        await tx.backups.add_channels(node_id, content, content, now=platform.clock())
+
+    async def copy(platform: Platform) -> list[bool]:
+        copies = ChannelCopies(platform)
+        async with platform.database.transaction() as tx:
+            await tx.nodes.add(other)
+        async with platform.database.transaction() as tx:
+            await store(tx, NODE, platform)
+            async with platform.database.transaction() as another:
+                await store(another, other.id, platform)
+            looked = [await copies.copy_new(programs)]
+        looked.append(await copies.copy_new(programs))
+        looked.append(await copies.copy_new(programs))
+        return looked
+
+    assert await kept.on(copy) == [True, True, False]
