@@ -1,8 +1,14 @@
 """PostgreSQL is backed up, drilled and restored by the same commands."""
 
+import asyncio
+import contextlib
 import importlib.util
 import json
 import os
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -14,12 +20,33 @@ from leyden.app import takeover
 from leyden.app.opening import opened
 from leyden.backups import recovery
 from leyden.errors import SetupError
-from leyden.services.operators.backups import drilling, manifest
+from leyden.services.operators.backups import drilling, manifest, postgres
+from leyden.services.operators.backups.channel_copies import ChannelCopies
 from leyden.services.operators.backups.places import Programs
 from leyden.services.operators.verify import verify
-from tests.backups.conftest import Kept, made
+from leyden.services.platform import Platform
+from leyden.storage.stores import Stores
+from tests.backups.conftest import NODE, Kept, made
+from tests.domain.nodes import a_node
+from tests.services.shop_harness import HARBOUR
 
 pytestmark = pytest.mark.real
+
+DRILLS = """
+import asyncio, sys
+from leyden.services.operators.backups import postgres
+async def drill():
+    async with postgres.scratch(sys.argv[1]):
+        print("drills", flush=True)
+        await asyncio.sleep(60)
+asyncio.run(drill())
+"""
+DRILLED = "SELECT datname FROM pg_database WHERE datname LIKE 'leyden_drill_%'"
+UNUSED = """
+SELECT datname FROM pg_database
+WHERE datname LIKE 'leyden_drill_%'
+    AND oid NOT IN (SELECT datid FROM pg_stat_activity WHERE datid IS NOT NULL)
+"""
 
 
 @pytest.fixture(autouse=True)
@@ -40,6 +67,31 @@ def empty_url(postgres_url: str) -> Iterator[str]:
         connection.execute(f"DROP DATABASE {name} WITH (FORCE)".encode())
 
 
+def drilled(url: str, statement: str = DRILLED) -> set[str]:
+    """Return the databases of drills; with UNUSED, those that nobody uses."""
+    with psycopg.connect(url) as connection:
+        return {name for (name,) in connection.execute(statement.encode())}
+
+
+def named(url: str) -> str:
+    return urlsplit(url).path[1:]
+
+
+def kill_a_drill(url: str) -> str:
+    """Kill a drill once it has its database; return which one that was."""
+    before = drilled(url)
+    with subprocess.Popen(
+        [sys.executable, "-c", DRILLS, url], stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"drills\n"
+        process.send_signal(signal.SIGKILL)
+    (left,) = drilled(url) - before
+    while left not in drilled(url, UNUSED):
+        pass  # the server is about to notice
+    return left
+
+
 async def restore_a_wrong_one(kept: Kept, url: str) -> None:
     folder = kept.folder / "changed"
     await kept.store.fetch(await kept.store.find(), folder)
@@ -58,12 +110,9 @@ async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
     found = await kept.on(lambda platform: drilling.drill(platform, programs))
     assert found.problems == []
     assert found.values_opened == 3
+    assert drilled(postgres_url) == set()
     with psycopg.connect(postgres_url) as connection:
-        left = connection.execute(
-            "SELECT datname FROM pg_database WHERE datname LIKE 'leyden_drill_%'"
-        ).fetchall()
         before = connection.execute("SELECT count(*) FROM entry").fetchone()
-    assert left == []
 
     with pytest.raises(SetupError, match="the database must be empty"):
         await kept.restore()
@@ -80,3 +129,71 @@ async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
     with psycopg.connect(empty_url) as connection:
         assert connection.execute("SELECT count(*) FROM entry").fetchone() == before
     assert key.password not in found.backup
+
+
+async def test_a_drill_drops_what_a_killed_one_left_and_nothing_that_is_used(
+    postgres_url: str,
+) -> None:
+    async with postgres.scratch(postgres_url) as running:
+        left = kill_a_drill(postgres_url)
+        assert drilled(postgres_url) == {named(running), left}
+        async with postgres.scratch(postgres_url) as another:
+            assert drilled(postgres_url) == {named(running), named(another)}
+    assert drilled(postgres_url) == set()
+
+
+async def test_a_drill_whose_database_another_drops_too_early_creates_another(
+    postgres_url: str,
+) -> None:
+    dropped, over = 0, threading.Event()
+
+    def drop_early() -> None:
+        nonlocal dropped
+        with psycopg.connect(postgres_url, autocommit=True) as connection:
+            while not over.is_set():
+                for (name,) in connection.execute(UNUSED).fetchall():
+                    with contextlib.suppress(psycopg.Error):
+                        connection.execute(f"DROP DATABASE {name}".encode())
+                        dropped += 1
+
+    another = asyncio.create_task(asyncio.to_thread(drop_early))
+    try:
+        while dropped < 1 and not another.done():
+            async with postgres.scratch(postgres_url) as url:
+                assert await asyncio.to_thread(postgres.is_empty, url)
+    finally:
+        over.set()
+        await another
+    assert drilled(postgres_url) == set()
+
+
+async def test_a_channel_backup_that_is_committed_after_a_later_one_is_copied(
+    postgres_url: str, programs: Programs, memory_path: Path
+) -> None:
+    kept = await made(memory_path, programs, LEYDEN_DATABASE_URL=postgres_url)
+    other = a_node(
+        id="second",
+        organization_id=HARBOUR,
+        name="second light",
+        api_endpoint="second-light.nodes.localhost",
+        slot=8,
+    )
+
+    async def store(tx: Stores, node_id: str, platform: Platform) -> None:
+        content = f"channels of {node_id}".encode()
+        await tx.backups.add_channels(node_id, content, content, now=platform.clock())
+
+    async def copy(platform: Platform) -> list[bool]:
+        copies = ChannelCopies(platform)
+        async with platform.database.transaction() as tx:
+            await tx.nodes.add(other)
+        async with platform.database.transaction() as tx:
+            await store(tx, NODE, platform)
+            async with platform.database.transaction() as another:
+                await store(another, other.id, platform)
+            looked = [await copies.copy_new(programs)]
+        looked.append(await copies.copy_new(programs))
+        looked.append(await copies.copy_new(programs))
+        return looked
+
+    assert await kept.on(copy) == [True, True, False]

@@ -2,9 +2,12 @@
 
 import os
 import shutil
+import signal
 import socket
 import sqlite3
 import stat
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -35,6 +38,18 @@ from tests.backups.s3 import Bucket, serving
 from tests.disks import fill, small_disk
 
 pytestmark = pytest.mark.real
+
+# A command that is killed right before a file of this name is there.
+KILLED_BEFORE = """
+import os, signal, sys
+from leyden.cli.main import main
+name = sys.argv.pop(1)
+def kill(event, words):
+    if event == "os.rename" and os.path.basename(words[1]) == name:
+        os.kill(os.getpid(), signal.SIGKILL)
+sys.addaudithook(kill)
+main()
+"""
 
 
 async def drill(kept: Kept, *, attended: bool = False) -> Drilled:
@@ -136,6 +151,31 @@ async def test_backups_are_set_up_once_and_write_over_no_file(kept: Kept) -> Non
     assert not kept.key_file.exists()
     assert not (places.folder(kept.given) / "password").exists()
     assert (kept.folder / "elsewhere").read_bytes() == key
+
+
+@pytest.mark.parametrize("file", ["recovery.key", "recipients", "password"])
+async def test_a_setup_that_is_killed_is_completed_by_the_same_command(
+    kept: Kept, file: str
+) -> None:
+    shutil.rmtree(places.folder(kept.given))
+    shutil.rmtree(kept.files)
+    kept.key_file.unlink()
+    words = ["backup", "init", "--recovery-key", str(kept.key_file)]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_BEFORE, file, *words],
+        env={
+            **os.environ,
+            "LEYDEN_HOME": str(kept.home),
+            "LEYDEN_BACKUP_STORE": str(kept.files),
+        },
+        check=False,
+    )
+    assert killed.returncode == -signal.SIGKILL
+    await kept.on(
+        lambda platform: set_up_backups(platform, kept.programs, kept.key_file)
+    )
+    await kept.run()
+    await kept.restore()
 
 
 async def test_a_database_that_is_damaged_is_not_stored(kept: Kept) -> None:

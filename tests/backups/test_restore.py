@@ -285,9 +285,8 @@ async def test_a_channel_that_is_opened_after_the_backup_comes_back_with_it(
     await kept.run()
     await kept.restore("another")
     async with opened(kept.settings("another")) as platform:
-        newest = await platform.database.reader.backups.newest_channels()
-    assert newest is not None
-    assert newest[0] == 2
+        ((newest, _),) = await platform.database.reader.backups.newest_channels(most=1)
+    assert newest == 2
 
 
 async def test_a_channel_that_is_opened_while_a_backup_is_made_comes_back_with_it(
@@ -377,4 +376,4 @@ async def test_channel_backups_of_another_installation_are_not_added(
     await kept.store.add(folder, host="elsewhere", kind=CHANNELS)
     await kept.restore()
     async with opened(kept.settings("new")) as platform:
-        assert await platform.database.reader.backups.newest_channels() is None
+        assert await platform.database.reader.backups.newest_channels(most=1) == []

@@ -55,6 +55,16 @@ async def test_an_entry_moves_both_sides(db: Database) -> None:
     assert await db.reader.ledger.sums() == {CREDIT: 21_000, ledger.PROMO: -21_000}
 
 
+async def test_accounts_of_the_operator_are_added_up_without_others(
+    db: Database,
+) -> None:
+    await post(db, coupon(1), coupon(2), spend(1_000))
+    assert await db.reader.ledger.sums_of(ledger.OPERATORS) == {
+        ledger.PROMO: -42_000,
+        ledger.CORRECTIONS: 1_000,
+    }
+
+
 async def test_an_entry_is_written_once(db: Database) -> None:
     await post(db, coupon(1))
     with pytest.raises(Violated):

@@ -7,7 +7,7 @@ from typing import Final
 
 from leyden.backups.age import check_recipient
 from leyden.backups.recovery import RecoveryKey
-from leyden.backups.store import shown
+from leyden.backups.store import Store, shown
 from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.services.operators.backups import places
@@ -17,6 +17,7 @@ from leyden.services.platform import Platform
 from leyden.values import Struct
 
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
+_MOST: Final = 1 << 16  # of a recovery key
 
 
 class SetUp(Struct, frozen=True, kw_only=True):
@@ -32,48 +33,82 @@ async def set_up(
     *,
     recipients: Sequence[str] = (),
 ) -> SetUp:
-    """Create the store and write the recovery key; on an error remove both.
+    """Create the store and write the recovery key; on an error remove the key.
 
-    With recipients of the operator's own, the recovery key lacks the identity.
+    After a kill or an error, call this again: it uses the same password, so a store
+    that was created is found. With recipients of the operator's own, the recovery key
+    lacks the identity.
     """
     settings = platform.settings
-    if places.is_ready(settings):
-        raise SetupError(
-            f"backups of {settings.home_path} are already set up: "
-            f"{places.folder(settings)} has the store's password; move it away to "
-            "start with another store"
-        )
     places.store(settings, programs, password="-")  # noqa: S106  are the settings right?
-    identity = ""
     whose = [check_recipient(each) for each in recipients]
-    if not whose:
-        made = await programs.age.new_identity()
-        identity, whose = made.text, [made.recipient]
-    _reserve(recovery_key)
-    try:
-        password = places.create(settings, whose)
-        store = places.store(settings, programs)
+    with places.setting_up(settings):
+        if places.is_ready(settings):
+            raise SetupError(
+                f"backups of {settings.home_path} are already set up: "
+                f"{places.folder(settings)} has the store's password; move it away to "
+                "start with another store"
+            )
+        identity = ""
+        if not whose:
+            made = await programs.age.new_identity()
+            identity, whose = made.text, [made.recipient]
+        password, again = places.begin(settings)
+        store = places.store(settings, programs, password=password)
         key = RecoveryKey(
             store=store.access.place,
             password=password,
             installation=installation_id(platform.sealer),
             identity=identity,
         )
-        # Before the store: one whose password nobody has is of no use.
-        write_private(recovery_key, key.text())
+        _reserve(recovery_key, left_with=password if again else "")
+        try:
+            # Before the store: one whose password nobody has is of no use.
+            write_private(recovery_key, key.text())
+            places.save_recipients(settings, whose)
+            await _create(store, again=again)
+        except BaseException:
+            os.unlink(recovery_key)  # noqa: PTH108  a file of ours, and we stop
+            raise
+        places.finish(settings)
+        return SetUp(store=shown(store.access.place))
+
+
+async def _create(store: Store, *, again: bool) -> None:
+    try:
         await store.create()
-    except BaseException:
-        os.unlink(recovery_key)  # noqa: PTH108  a file of ours, and we stop
-        places.delete(settings)
-        raise
-    return SetUp(store=shown(store.access.place))
+    except SetupError:
+        if not (again and await _opens(store)):
+            raise
 
 
-def _reserve(path: Path) -> None:
-    """Create the file for its owner alone; raise SetupError if there is one."""
+async def _opens(store: Store) -> bool:
+    try:
+        await store.all_snapshots()
+    except SetupError:
+        return False
+    return True
+
+
+def _reserve(path: Path, *, left_with: str) -> None:
+    """Create the file for its owner alone; raise SetupError if there is one.
+
+    A recovery key that a setup with this password left, or an empty file, is replaced:
+    no backup exists yet that it opens.
+    """
     try:
         os.close(os.open(path, _NEW, 0o600))
     except FileExistsError:
-        raise SetupError(f"{path} already exists; choose another file") from None
+        if not (left_with and _is_left(path, left_with)):
+            message = f"{path} already exists; choose another file"
+            raise SetupError(message) from None
     except OSError as error:
         raise SetupError(f"{path}: {error.strerror}") from None
+
+
+def _is_left(path: Path, password: str) -> bool:
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        content = file.read(_MOST)
+    return not content or f"# password: {password}\n".encode() in content

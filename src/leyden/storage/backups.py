@@ -119,10 +119,13 @@ class Backups:
         taken, digest, content = rows[0]
         return ChannelBackup(from_us(taken), digest, content)
 
-    async def newest_channels(self) -> tuple[int, datetime] | None:
-        """Return the number and time of the newest channel backup of all nodes."""
-        rows = await self._run(sql.newest_channels)
-        return (rows[0][0], from_us(rows[0][1])) if rows else None
+    async def newest_channels(self, *, most: int) -> list[tuple[int, datetime]]:
+        """Return numbers and times of the newest channel backups, newest first.
+
+        On PostgreSQL a lower number may be committed after a higher one.
+        """
+        rows = await self._run(sql.newest_channels, most=most)
+        return [(number, from_us(taken)) for number, taken in rows]
 
     async def latest_of_all(self) -> dict[str, bytes]:
         """Return the newest channel backup of each node."""

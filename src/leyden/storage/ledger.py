@@ -108,6 +108,11 @@ class Ledger:
         """Add up all entries by account."""
         return {place: Sats(int(sats)) for place, sats in await self._run(sql.sums)}
 
+    async def sums_of(self, places: tuple[str, ...]) -> dict[str, Sats]:
+        """Add up the entries of these accounts; those without entries are missing."""
+        rows = await self._run(sql.sums_of, places=places)
+        return {place: Sats(int(sats)) for place, sats in rows}
+
     async def stored_balances(self) -> dict[str, Sats]:
         """Return all balances that are stored as rows."""
         return {

@@ -98,6 +98,7 @@ audit = Table(
     Column("subject", Text, nullable=False),
     Column("detail", Text, nullable=False),  # JSON, never a secret
     Index("ix_audit_organization_id_at", "organization_id", "at"),
+    Index("ix_audit_at", "at"),
 )
 
 answers = Table(
@@ -115,6 +116,24 @@ answers = Table(
     Column("body", LargeBinary, info=SEALED),  # a response may contain a ticket
     PrimaryKeyConstraint("organization_id", "key"),
     Index("ix_saved_answer_expires", "expires"),
+)
+
+# The last failure of a node, and everybody who was ever a member.
+_node_failed = audit.c.action == "node failed"
+Index(
+    "ix_audit_node_failed",
+    audit.c.subject,
+    audit.c.at,
+    sqlite_where=_node_failed,
+    postgresql_where=_node_failed,
+)
+_joined = audit.c.action.in_(["user created", "member joined"])
+Index(
+    "ix_audit_members",
+    audit.c.organization_id,
+    audit.c.subject,
+    sqlite_where=_joined,
+    postgresql_where=_joined,
 )
 
 tasks = Table(

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from leyden.domain.fundings import FundingState, Obstacle
 from leyden.domain.ledger import Reason
 from leyden.domain.lsps1 import Source
-from leyden.domain.orders import ENDED, Status
+from leyden.domain.orders import FINAL, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import NodeTier
 from leyden.storage.tables import SEALED, metadata, one_of
@@ -105,11 +105,11 @@ Index(
     sqlite_where=_is_unpaid,
     postgresql_where=_is_unpaid,
 )
-# Orders that have not ended: few, compared with those that have. One index for each
+# Orders that can still change: few, compared with the others. One index for each
 # status, because neither database recognizes that `status = 'created'` is covered by a
 # list of statuses.
 for _status in Status:
-    if _status not in ENDED:
+    if _status not in FINAL:
         _stands_there = orders.c.status == str(_status)
         Index(
             f"ix_channel_order_{_status}",
@@ -126,6 +126,14 @@ Index(
     sqlite_where=_is_direct,
     postgresql_where=_is_direct,
 )
+# For what was ordered, and paid, in the last hour.
+for _time in (orders.c.created, orders.c.paid_at):
+    Index(
+        f"ix_channel_order_direct_{_time.name}",
+        _time,
+        sqlite_where=_is_direct,
+        postgresql_where=_is_direct,
+    )
 # The seller opens one channel to a peer at a time.
 _is_asked = and_(_is_direct, orders.c.status == str(Status.SUBMITTED))
 Index(
@@ -211,6 +219,16 @@ leases = Table(
     CheckConstraint(
         " AND ".join(f"{part} >= 0" for part in _COSTS), name="no_cost_is_negative"
     ),
+)
+
+# Sorted by order: SQLite would rather read all leases in order than sort a few.
+_is_early = leases.c.closed_early == 1
+Index(
+    "ix_lease_closed_early",
+    leases.c.order_id,
+    leases.c.closed,
+    sqlite_where=_is_early,
+    postgresql_where=_is_early,
 )
 
 # Transactions of direct channels, from when they are published until they are buried.

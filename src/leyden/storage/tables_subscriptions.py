@@ -73,6 +73,7 @@ deliveries = Table(
     Column("attempts", Integer, nullable=False),
     UniqueConstraint("subscription_id", "event_id"),
     one_of("state", State),
+    Index("ix_subscription_delivery_subscription_id", "subscription_id", "position"),
 )
 
 attempts = Table(

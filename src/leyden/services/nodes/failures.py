@@ -5,7 +5,7 @@ reason, but not for each retry.
 """
 
 import errno
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from leyden.domain.nodes import Node, Status
@@ -15,7 +15,6 @@ from leyden.values import Struct
 
 FAILED: Final = "node failed"
 PLATFORM: Final = "platform"  # who acts where nobody asked
-_EVER: Final = datetime(2020, 1, 1, tzinfo=UTC)
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL: Final = "The disk of the node's machine is full. The operator must free space."
 _OTHER: Final = "lnd could not start. Ask the operator: the log says why."
@@ -48,12 +47,10 @@ async def note(tx: Stores, before: Node, error: Exception, *, now: datetime) -> 
 
 async def find(reader: Stores, organization_id: str, node_id: str) -> Failure | None:
     """Return why a failed node could not be started; None if that is not recorded."""
-    lines = await reader.audit.of_subject(
-        organization_id, node_id, FAILED, since=_EVER, most=1
-    )
-    if not lines:
+    line = await reader.audit.node_failure(organization_id, node_id)
+    if line is None:
         return None
-    detail = lines[0].detail
+    detail = line.detail
     return Failure(reason=str(detail["reason"]), why=str(detail["why"]))
 
 

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.domain.accounts import Organization
+from leyden.domain.ledger import OPERATORS
 from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.sources import Source
 from leyden.domain.units import Sats
@@ -60,14 +61,14 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         await counts.orders(),
         await counts.tasks(),
     )
-    sums = await platform.database.reader.ledger.sums()
+    ledger = platform.database.reader.ledger
     return Overview(
         nodes=nodes,
         orders=orders,
         queues=queues,
         tried=await counts.tried(most=_MOST_TRIED),
         alarms=await list_alarms(platform, now=now),
-        balances={place: sats for place, sats in sums.items() if ":" not in place},
+        balances=await ledger.sums_of(OPERATORS),
         backups=await backup_results.listed(platform),
         sources=sources.sold(platform.shop) if platform.shop else (),
     )

@@ -20,6 +20,16 @@ WHERE organization_id = :organization_id
 ORDER BY at DESC
 LIMIT :most;
 
+-- name: node_failure
+-- The action is a literal, so that the partial index on failures is used.
+SELECT *
+FROM audit
+WHERE organization_id = :organization_id
+    AND subject = :subject
+    AND action = 'node failed'
+ORDER BY at DESC
+LIMIT 1;
+
 -- name: actor
 -- The time is exact, so it is found at once, however long the log is.
 SELECT actor
@@ -38,7 +48,8 @@ ORDER BY at DESC, id DESC
 LIMIT :most;
 
 -- name: people
--- Everybody who was ever a member. Owners do not learn the addresses of operators.
+-- Everybody who was ever a member. Owners do not learn the addresses of operators. The
+-- actions are literals, so that the partial index on members is used.
 SELECT id, email
 FROM person
 WHERE id IN (

@@ -77,11 +77,11 @@ ORDER BY id DESC
 LIMIT 1;
 
 -- name: newest_channels
--- The newest one of all nodes.
+-- The newest ones of all nodes.
 SELECT id, taken
 FROM node_channel_backup
 ORDER BY id DESC
-LIMIT 1;
+LIMIT :most;
 
 -- name: latest_of_all
 SELECT node_id, content

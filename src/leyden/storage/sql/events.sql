@@ -59,13 +59,17 @@ JOIN event ON event.organization_id = event_log.organization_id
 WHERE event_log.organization_id IN (:organization_ids);
 
 -- name: logged_at
--- When this was last logged.
+-- When this was last logged. The subquery reads only the partial index: SQLite would
+-- rather read all events of the organization than look up each row of an index.
 SELECT created
 FROM event
 WHERE organization_id = :organization_id
-    AND once = :once
-ORDER BY number DESC
-LIMIT 1;
+    AND number = (
+        SELECT max(number)
+        FROM event
+        WHERE organization_id = :organization_id
+            AND once = :once
+    );
 
 -- name: with_old_events
 -- Logs with events from before then, and more than one event.

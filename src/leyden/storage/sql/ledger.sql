@@ -63,6 +63,16 @@ FROM (
 ) AS both_sides
 GROUP BY place;
 
+-- name: sums_of
+-- As `sums`, of a few accounts: each order has an account, too.
+SELECT place, sum(sats)
+FROM (
+    SELECT target AS place, sats FROM entry WHERE target IN (:places)
+    UNION ALL
+    SELECT source AS place, -sats AS sats FROM entry WHERE source IN (:places)
+) AS both_sides
+GROUP BY place;
+
 -- name: add_to
 INSERT INTO balance (place, sats)
 VALUES (:place, :sats)

@@ -266,7 +266,8 @@ ORDER BY id
 LIMIT :most;
 
 -- name: payable_direct
--- Held payments of direct orders that wait for their channel.
+-- Held payments of direct orders that wait for their channel. Each status by itself, so
+-- that SQLite uses the partial indexes.
 SELECT
     id,
     service_fee + pool_fee + self_chan_balance_fee - credit_used - charged,
@@ -275,7 +276,19 @@ SELECT
     payment_hash
 FROM channel_order
 WHERE node_key IS NOT NULL
-    AND status IN ('created', 'submitted')
+    AND status = 'created'
+    AND id > :after
+    AND payment_hash IS NOT NULL
+UNION ALL
+SELECT
+    id,
+    service_fee + pool_fee + self_chan_balance_fee - credit_used - charged,
+    onchain_address,
+    lightning_invoice,
+    payment_hash
+FROM channel_order
+WHERE node_key IS NOT NULL
+    AND status = 'submitted'
     AND id > :after
     AND payment_hash IS NOT NULL
 ORDER BY id

@@ -31,6 +31,8 @@ from leyden.storage.stores import Stores
 
 CHANNEL_COPIES: Final = "channel backups"
 _CHECK_EVERY_S: Final = 1.0
+# More than are stored during one transaction: a lower number may be committed later.
+_COMPARED: Final = 1_000
 _INSTALLATION: Final = "installation"
 _LAG: Final = Gauge(
     "leyden_channel_backups_lag_seconds",
@@ -43,9 +45,9 @@ class ChannelCopies:
 
     def __init__(self, platform: Platform) -> None:
         self._platform = platform
-        # The number and time of the newest that was copied: SQLite gives the number of
-        # a deleted node's backup again.
-        self._copied: tuple[int, datetime] | None = None
+        # The numbers and times of the newest that were copied: SQLite gives the number
+        # of a deleted node's backup again.
+        self._copied: list[tuple[int, datetime]] = []
 
     async def follow(self, _: ClaimedTask) -> None:
         """Copy new channel backups, as long as the task is ours."""
@@ -58,11 +60,12 @@ class ChannelCopies:
 
     async def copy_new(self, programs: Programs) -> bool:
         """Copy all channel backups if one is new; return whether one was."""
-        newest = await self._platform.database.reader.backups.newest_channels()
-        if newest is None or newest == self._copied:
+        reader = self._platform.database.reader
+        newest = await reader.backups.newest_channels(most=_COMPARED)
+        if not newest or newest == self._copied:
             _LAG.set(0)
             return False
-        _LAG.set((self._platform.clock() - newest[1]).total_seconds())
+        _LAG.set((self._platform.clock() - newest[0][1]).total_seconds())
         async with recorded(self._platform, "channels") as found:
             found.snapshot = await self._copy(programs)
         self._copied = newest

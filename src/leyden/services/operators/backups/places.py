@@ -2,6 +2,7 @@
 
 HOME/backup/              0700
 ├── password              the store's password; opens no sealed value
+├── password.new          the same, while the store is being created
 ├── recipients            who can open the keys in a backup: age1..., a line each
 ├── lock                  held by the one run, check or drill at a time
 └── work-*                copies, while a run is in progress
@@ -12,7 +13,7 @@ import os
 import secrets
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -23,7 +24,7 @@ from leyden.backups.store import Access, Store
 from leyden.daemons import build as builds
 from leyden.daemons.progress import Progress, quiet
 from leyden.errors import SetupError
-from leyden.files import write_private
+from leyden.files import sync, write_private
 from leyden.settings import Settings
 from leyden.storage.urls import is_sqlite, sqlite_path
 from leyden.values import Struct
@@ -67,20 +68,37 @@ def is_ready(settings: Settings) -> bool:
     return bool(settings.backup_store) and (folder(settings) / "password").exists()
 
 
-def create(settings: Settings, recipients: list[str]) -> str:
-    """Create the store's password and save the recipients; return the password."""
-    place = folder(settings)
-    place.mkdir(mode=0o700, exist_ok=True)
+@contextlib.contextmanager
+def setting_up(settings: Settings) -> Iterator[None]:
+    """Let only one process at a time set up backups, or make one."""
+    with processes.locked(folder(settings) / "lock"):
+        yield
+
+
+def begin(settings: Settings) -> tuple[str, bool]:
+    """Return the password of the new store, and whether an earlier setup chose it.
+
+    That setup was killed or failed: its store may exist, and has this password.
+    """
+    path = folder(settings) / "password.new"
+    if path.exists():
+        return _read(path).strip(), True
     password = secrets.token_urlsafe(_PASSWORD_BYTES)
-    write_private(place / "recipients", "".join(f"{each}\n" for each in recipients))
-    write_private(place / "password", f"{password}\n")
-    return password
+    write_private(path, f"{password}\n")
+    return password, False
 
 
-def delete(settings: Settings) -> None:
-    """Delete what `create` wrote, if the store could not be created."""
-    for name in ("password", "recipients"):
-        (folder(settings) / name).unlink(missing_ok=True)
+def save_recipients(settings: Settings, recipients: Sequence[str]) -> None:
+    """Save who can open the keys in a backup."""
+    content = "".join(f"{each}\n" for each in recipients)
+    write_private(folder(settings) / "recipients", content)
+
+
+def finish(settings: Settings) -> None:
+    """Let backups begin: the store exists, and the recovery key is written."""
+    place = folder(settings)
+    (place / "password.new").rename(place / "password")
+    sync(place)
 
 
 def recipients(settings: Settings) -> list[str]:

@@ -37,6 +37,18 @@ _ROUTINES: Final = """
             SELECT 1 FROM pg_depend WHERE objid = proc.oid AND deptype = 'e'
         )
 """
+# Databases of drills that were killed: a running one is connected to its own.
+_ABANDONED: Final = """
+    SELECT datname FROM pg_database
+    WHERE datname ~ '^leyden_drill_[0-9a-f]{12}$'
+        AND pg_has_role(datdba, 'USAGE')
+        AND NOT EXISTS (
+            SELECT 1 FROM pg_stat_activity
+            WHERE datid = pg_database.oid
+                AND backend_type IS DISTINCT FROM 'autovacuum worker'
+        )
+"""
+_EXISTS: Final = "SELECT 1 FROM pg_database WHERE datname = %s"
 _PRIVATE: Final = ("password", "sslpassword")
 
 
@@ -97,26 +109,64 @@ def is_empty(url: str) -> bool:
 
 @contextlib.asynccontextmanager
 async def scratch(url: str) -> AsyncIterator[str]:
-    """Create another database on the same server for the block; yield its URL."""
-    name = f"leyden_drill_{secrets.token_hex(6)}"
-    await asyncio.to_thread(
-        _execute, url, "CREATE DATABASE {} TEMPLATE template0", name
-    )
-    try:
-        yield urlsplit(url)._replace(path=f"/{name}").geturl()
-    finally:
-        await asyncio.to_thread(_execute, url, "DROP DATABASE {} WITH (FORCE)", name)
+    """Create another database on the same server for the block; yield its URL.
+
+    Also drop those that killed drills have left. A connection throughout the block
+    shows other drills, of other installations too, that this one is in use.
+    """
+    await asyncio.to_thread(_drop_abandoned, url)
+    name, in_use = await asyncio.to_thread(_create, url)
+    with contextlib.closing(in_use):
+        try:
+            yield _beside(url, name)
+        finally:
+            await asyncio.to_thread(_drop, url, name)
 
 
-def _execute(url: str, statement: str, name: str) -> None:
-    try:
-        with _connected(url) as connection:
-            connection.execute(sql.SQL(statement).format(sql.Identifier(name)))
-    except psycopg.errors.InsufficientPrivilege:
-        raise SetupError(
-            "database_url: a drill needs a database of its own, and the user of this "
-            "one may not create it; allow it with ALTER ROLE ... CREATEDB"
-        ) from None
+def _drop_abandoned(url: str) -> None:
+    with _connected(url) as connection:
+        for (name,) in connection.execute(_ABANDONED).fetchall():
+            # Without FORCE this fails while anybody is connected.
+            with contextlib.suppress(psycopg.Error):
+                connection.execute(
+                    sql.SQL("DROP DATABASE {}").format(sql.Identifier(name))
+                )
+
+
+def _create(url: str) -> tuple[str, "psycopg.Connection[Any]"]:
+    """Create a database, and connect to it; return its name and the connection."""
+    with _connected(url) as connection:
+        while True:
+            name = f"leyden_drill_{secrets.token_hex(6)}"
+            try:
+                connection.execute(
+                    sql.SQL("CREATE DATABASE {} TEMPLATE template0").format(
+                        sql.Identifier(name)
+                    )
+                )
+            except psycopg.errors.InsufficientPrivilege:
+                raise SetupError(
+                    "database_url: a drill needs a database of its own, and the user "
+                    "of this one may not create it; allow it with ALTER ROLE ... "
+                    "CREATEDB"
+                ) from None
+            try:
+                return name, _connected(_beside(url, name))
+            except SetupError:
+                # Another drill may have dropped it before we were connected.
+                if connection.execute(_EXISTS, [name]).fetchone() is not None:
+                    raise
+
+
+def _drop(url: str, name: str) -> None:
+    with _connected(url) as connection:
+        connection.execute(
+            sql.SQL("DROP DATABASE {} WITH (FORCE)").format(sql.Identifier(name))
+        )
+
+
+def _beside(url: str, name: str) -> str:
+    return urlsplit(url)._replace(path=f"/{name}").geturl()
 
 
 def _connected(url: str) -> "psycopg.Connection[Any]":

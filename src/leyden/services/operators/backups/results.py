@@ -176,10 +176,10 @@ def _changes(settings: Settings, now: datetime) -> list[str]:
 async def _lagging(
     platform: Platform, copied: BackupResult | None, *, now: datetime
 ) -> list[str]:
-    newest = await platform.database.reader.backups.newest_channels()
-    if newest is None or (copied is not None and copied.began >= newest[1]):
+    newest = await platform.database.reader.backups.newest_channels(most=1)
+    if not newest or (copied is not None and copied.began >= newest[0][1]):
         return []
-    if (late := now - newest[1]) < _LAGS:
+    if (late := now - newest[0][1]) < _LAGS:
         return []
     minutes = late // timedelta(minutes=1)
     return [
