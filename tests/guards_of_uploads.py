@@ -44,6 +44,22 @@ GUARDS = (
         "no_time",
     ),
     Guard(
+        "the names of a certificate can be read",
+        "certificates/pem_chain.py",
+        "            _ = each.subject, each.issuer\n",
+        "",
+        "tests/certificates/test_pem_chain.py",
+        "name_that_cannot_be_read",
+    ),
+    Guard(
+        "OpenSSL can read a chain, too",
+        "certificates/pem_chain.py",
+        "        trusting(_pem(chain).decode())",
+        "        pass",
+        "tests/certificates/test_pem_chain.py",
+        "name_that_cannot_be_read",
+    ),
+    Guard(
         "what is uploaded is read beside the event loop",
         "services/shared/uploads.py",
         "return await UPLOADS.run(organization_id, work)",
