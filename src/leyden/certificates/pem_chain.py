@@ -25,7 +25,7 @@ from leyden.lnd.trust import trusting
 
 _LONGEST_PEM = 64 * 1024
 _MOST_CERTIFICATES = 10  # the leaf, what is between, and maybe the root
-_BEGIN = "-----BEGIN CERTIFICATE-----"
+_BEGIN = "-----BEGIN "  # of a certificate, by whichever of its names
 _UNREADABLE = (
     ValueError,
     TypeError,
