@@ -51,8 +51,8 @@ def rotate() -> None:
     leyden secrets rotate
     """
     given = settings.load(os.environ)
-    files = [authorities.folder_of(given) / authorities.ROOT_KEY]
-    count = key_rotation.rotate(given.database, given.secrets_path, files)
+    authority = authorities.folder_of(given)
+    count = key_rotation.rotate(given.database, given.secrets_path, authority)
     print(f"re-encrypted {count} values; now back up {given.secrets_path}")
 
 
