@@ -251,6 +251,22 @@ GUARDS = (
         "no_cookie",
     ),
     Guard(
+        "a passkey is verified beside the event loop",
+        "services/people/passkeys.py",
+        "        return await UPLOADS.run(owner, verify)\n",
+        "        return verify()\n",
+        "tests/web/test_worst_cases.py",
+        "unfolds",
+    ),
+    Guard(
+        "a library that aborts for want of memory is no fault of ours",
+        "helpers/pool.py",
+        "if code == -signal.SIGABRT:",
+        "if False:",
+        "tests/helpers/test_helpers.py",
+        "aborts",
+    ),
+    Guard(
         "a passkey has a size",
         "services/people/passkeys.py",
         "if len(credential) > _LONGEST:",
