@@ -91,6 +91,22 @@ GUARDS = (
         "works_once",
     ),
     Guard(
+        "requests for links are counted for an hour",
+        "services/people/sign_in.py",
+        "start=now - attempts.KEPT)",
+        "start=now - attempts.TOGETHER)",
+        _RESETS,
+        "grants_nobody_more",
+    ),
+    Guard(
+        "who was in an account has no link once its owner is readmitted",
+        "services/people/accounts.py",
+        "        await tx.email_links.end_all(person.id)\n",
+        "",
+        _EMAILS,
+        "readmitted_keeps",
+    ),
+    Guard(
         "what went to a former address opens nothing",
         "services/people/email_addresses.py",
         "    await tx.email_links.end_all(who.person.id)\n",

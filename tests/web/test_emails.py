@@ -110,6 +110,20 @@ async def test_an_address_changes_once_the_new_one_is_confirmed(
     assert served.subjects(ALICE)[-1] == "Your email address was changed"
 
 
+async def test_who_is_readmitted_keeps_no_link_of_who_was_in_their_account(
+    alice: Visitor, office: Emailing, served: MailServer, platform: Platform
+) -> None:
+    await alice.get(ACCOUNT)
+    fields = {"email": NEW, "present": PASSWORD}
+    assert (await alice.submit(f"{ACCOUNT}/email", fields)).status == 303
+    link = await link_to(office, served, NEW)
+    await accounts.readmit(
+        platform, ALICE, password=PASSWORD, keep_authenticator=False, actor="test"
+    )
+    await alice.sign_in(ALICE, PASSWORD)
+    assert (await used(alice, link)).status == 404
+
+
 async def test_only_who_has_its_mailbox_learns_that_an_address_is_in_use(
     alice: Visitor, bob: Visitor, office: Emailing, served: MailServer
 ) -> None:
