@@ -68,9 +68,7 @@ def ensure(settings: Settings, sealer: Sealer, *, now: datetime) -> None:
         _ensure(settings, sealer, folder, now=now)
 
 
-def _ensure(
-    settings: Settings, sealer: Sealer, folder: Path, *, now: datetime
-) -> None:
+def _ensure(settings: Settings, sealer: Sealer, folder: Path, *, now: datetime) -> None:
     previous_authorities.complete(folder)
     authority = open_or_create(
         folder, now=now, scope=_scope(settings), seal=_sealing(sealer)
