@@ -49,7 +49,7 @@ def rotate(
         pause(_STORED_WITHIN_S)
         while changed := _reseal_all(url, sealer):
             count += changed
-        if authority is not None:
+        if authority is not None and authority.is_dir():
             with changing(authority):
                 for path in sealed_keys(authority):
                     write_private(path, sealer.reseal(path.read_bytes()))
