@@ -1,6 +1,5 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from ssl import DER_cert_to_PEM_cert
 
 import pytest
 from cryptography import x509
@@ -15,11 +14,11 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from leyden.certificates.authority import LEAF_LIFE, Authority, open_or_create
-from leyden.certificates.keys import key_pem
 from leyden.certificates.pem_chain import parse
 from leyden.certificates.pem_key import parse as parse_key
 from leyden.errors import Malformed
 from leyden.lnd.home import Tls
+from tests.certificates import forged
 from tests.der import mersenne, of_primes, pem, pkcs8
 
 NAME = "harbour.nodes.test"
@@ -163,33 +162,14 @@ def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> bytes:
 
 
 @pytest.mark.parametrize("named", ["subject", "issuer"])
-@pytest.mark.parametrize(
-    "broken",
-    [
-        b"\x0c\x06" + b"\xff" * 6,  # no UTF-8
-        b"\x03\x06\x00onely",  # a string of bits
-        b"\x17\x06lonely",  # a time, at which OpenSSL alone takes offence
-    ],
-)
+@pytest.mark.parametrize("broken", forged.UNREADABLE)
 def test_a_name_that_cannot_be_read_is_refused(named: str, broken: bytes) -> None:
     """Whoever looks for certificates of our own reads the names of all nodes'."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    names = {"subject": "steady", "issuer": "steady", named: "lonely"}
-    subject, issuer = (
-        x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, names[each])])
-        for each in ("subject", "issuer")
-    )
-    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer)
-    builder = builder.public_key(key.public_key()).serial_number(7)
-    builder = builder.not_valid_before(NOW).not_valid_after(NOW + LEAF_LIFE)
-    builder = builder.add_extension(
-        x509.SubjectAlternativeName([x509.DNSName(NAME)]), critical=False
-    )
-    der = builder.sign(key, SHA256()).public_bytes(Encoding.DER)
-    accepted(DER_cert_to_PEM_cert(der).encode(), key_pem(key))
-    der = der.replace(b"\x0c\x06lonely", broken)
+    fine = forged.by_nobody(NAME, now=NOW, **{named: forged.READABLE})
+    assert accepted(fine.chain_pem, fine.key_pem).chain_pem == fine.chain_pem
+    worse = forged.by_nobody(NAME, now=NOW, **{named: broken})
     with pytest.raises(Malformed, match="certificate: must be a PEM chain"):
-        accepted(DER_cert_to_PEM_cert(der).encode(), key_pem(key))
+        accepted(worse.chain_pem, worse.key_pem)
 
 
 def test_a_chain_is_not_long() -> None:
