@@ -44,6 +44,14 @@ GUARDS = (
         "no_time",
     ),
     Guard(
+        "a key that OpenSSL cannot explain is the caller's fault",
+        "certificates/pem_key.py",
+        "UnsupportedAlgorithm, InternalError):",
+        "UnsupportedAlgorithm):",
+        "tests/certificates/test_pem_chain.py",
+        "explain",
+    ),
+    Guard(
         "a stored chain that cannot be read stops nothing for others",
         "lnd/trust.py",
         "    except (ValueError, TypeError):",

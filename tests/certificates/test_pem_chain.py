@@ -116,6 +116,16 @@ def test_keys_that_lnd_cannot_use_are_refused(tls: Tls) -> None:
             accepted(tls.chain_pem, key)
 
 
+def test_a_key_that_openssl_cannot_explain_is_refused(tls: Tls) -> None:
+    """One of Ed448, as it says, has 57 bytes; this one has 32."""
+    odd = ed25519.Ed25519PrivateKey.generate().private_bytes(
+        Encoding.DER, PrivateFormat.PKCS8, NoEncryption()
+    )
+    odd = odd.replace(bytes.fromhex("06032b6570"), bytes.fromhex("06032b6571"))
+    with pytest.raises(Malformed, match="must be a PEM key"):
+        accepted(tls.chain_pem, pem("PRIVATE KEY", odd).encode())
+
+
 def test_a_key_that_is_too_long_is_not_read(tls: Tls) -> None:
     for key, why in (
         (mersenne(4423, 4253), "2048 to 4096 bits"),
