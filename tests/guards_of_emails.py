@@ -91,6 +91,22 @@ GUARDS = (
         "works_once",
     ),
     Guard(
+        "requests for links are counted for an hour",
+        "services/people/sign_in.py",
+        "start=now - attempts.KEPT)",
+        "start=now - attempts.TOGETHER)",
+        _RESETS,
+        "grants_nobody_more",
+    ),
+    Guard(
+        "who was in an account has no link once its owner is readmitted",
+        "services/people/accounts.py",
+        "        await tx.email_links.end_all(person.id)\n",
+        "",
+        _EMAILS,
+        "readmitted_keeps",
+    ),
+    Guard(
         "what went to a former address opens nothing",
         "services/people/email_addresses.py",
         "    await tx.email_links.end_all(who.person.id)\n",
@@ -121,6 +137,14 @@ GUARDS = (
         "        if False:",
         _EMAILS,
         "gets_alarms",
+    ),
+    Guard(
+        "a mail program may send any form to end emails",
+        "web/site.py",
+        "            if page.from_anywhere:  # what",
+        "            if False:  # what",
+        _EMAILS,
+        "ends_emails_like",
     ),
     Guard(
         "an email ends emails only for who has its link",

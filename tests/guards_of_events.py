@@ -114,6 +114,22 @@ GUARDS = (
         "sqlite and from_its_order_to_its_channel",
     ),
     Guard(
+        "what was sent before is for keys that may see it",
+        "services/deliveries/manual_deliveries.py",
+        "        hidden=hidden_types(organization_id, scopes),\n",
+        "",
+        "tests/api/test_subscriptions.py",
+        "sqlite and sees_nothing",
+    ),
+    Guard(
+        "what was sent before is sent again to nobody who may not see it",
+        "services/deliveries/manual_deliveries.py",
+        "    if kept.message.type in hidden_types(organization_id, scopes):",
+        "    if False:",
+        "tests/api/test_subscriptions.py",
+        "sqlite and sees_nothing",
+    ),
+    Guard(
         "a subscription is another organization's to nobody",
         "services/deliveries/owned_subscriptions.py",
         "    if found is None or found.organization_id != organization_id:",

@@ -6,6 +6,13 @@ _TESTS = "tests/services/test_issuance.py"
 
 GUARDS = (
     Guard(
+        "an order that nobody finds again is not kept",
+        "certificates/acme.py",
+        'return self._url({"order": placed.location}, "order")',
+        "return placed.location",
+        "tests/certificates/test_acme.py",
+    ),
+    Guard(
         "an order is placed once, and taken on with its own key",
         "storage/sql/issued.sql",
         "    AND order_url = ''\n",

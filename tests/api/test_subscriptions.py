@@ -179,6 +179,36 @@ async def test_a_key_with_less_scope_has_less_to_do_with_it(
     assert own["types"] == ["backup.*", "node.*"]
 
 
+async def test_a_key_with_less_scope_sees_nothing_of_what_was_sent_before(
+    alice: Caller, platform: Platform, sender: FakeSender
+) -> None:
+    """Its owner has chosen other types since, which the key may see."""
+    wanted = {"url": URL, "types": ["order.*", "node.failed"]}
+    made = (await alice.post("/subscriptions", wanted)).json()
+    one = f"/subscriptions/{made['subscription_id']}"
+    for kind in ("node.failed", "order.paid", "node.failed"):
+        assert (await alice.post(f"{one}/test", {"type": kind})).status == 200
+    assert (await alice.post(one, {"types": ["node.failed"]})).status == 200
+    _, key = await api_keys.create(
+        platform,
+        alice.organization_id,
+        name="nodes",
+        scopes=[Scope.NODE],
+        expires=None,
+        actor="operator:test",
+    )
+    less = Caller(alice.api, key, alice.organization_id)
+    seen = (await less.get(f"{one}/deliveries?limit=2")).json()["deliveries"]
+    assert [each["type"] for each in seen] == ["node.failed", "node.failed"]
+    assert all(len(each["attempts"]) == 1 for each in seen)
+    every = (await alice.get(f"{one}/deliveries")).json()["deliveries"]
+    assert [each["type"] for each in every][1] == "order.paid"
+    again = f"{one}/deliveries/{every[1]['delivery_id']}/redeliver"
+    assert (await less.call("POST", again, b"")).status == 404
+    assert len(sender.received) == 3
+    assert (await alice.call("POST", again, b"")).status == 200
+
+
 async def test_foreign_and_future_cursors_resend_nothing(
     alice: Caller, charlie: Caller
 ) -> None:

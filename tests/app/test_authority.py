@@ -3,6 +3,8 @@
 import asyncio
 import shutil
 import ssl
+import threading
+from collections.abc import Callable
 from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -75,7 +77,7 @@ def test_a_new_one_may_vouch_for_this_platform_alone_and_its_root_key_is_sealed(
         assert key.public_key() == authority.root.public_key()
         # The second time it is sealed by keys that came later.
         key_rotation.rotate(
-            given.database, given.secrets_path, [sealed], pause=lambda _: None
+            given.database, given.secrets_path, sealed.parent, pause=lambda _: None
         )
 
 
@@ -196,6 +198,61 @@ def begun(folder: Path, spare: Path, given: Settings, moved: int) -> None:
     for name in ["root.pem", "root.key.sealed", "intermediate.pem"][moved:]:
         (folder / name).replace(folder / previous_authorities.NEXT / name)
         (folder / name).write_bytes(kept[name])
+
+
+async def test_the_key_of_a_rotation_that_was_killed_opens_with_new_sealing_keys(
+    tmp_path: Path,
+) -> None:
+    given = settings(tmp_path)
+    migrate(given)
+    folder = tmp_path / "authority"
+    begun(folder, tmp_path / "spare", given, 0)
+    reseal(given)
+    async with opened(given) as platform:
+        await authorities.rotate(platform, actor=OF_THE_TESTS)
+    assert root_key(given).public_key() == Authority(folder).root.public_key()
+
+
+@pytest.mark.parametrize("change", ["migrate", "rotate", "reseal"])
+def test_an_authority_is_changed_by_one_at_a_time(tmp_path: Path, change: str) -> None:
+    """One that reseals the key of the root before would put it over the new one's."""
+    given = settings(tmp_path)
+    migrate(given)
+    folder = tmp_path / "authority"
+
+    async def rotate() -> None:
+        async with opened(given) as platform:
+            await authorities.rotate(platform, actor=OF_THE_TESTS)
+
+    changes: dict[str, Callable[[], object]] = {
+        "migrate": lambda: migrate(given),
+        "rotate": lambda: asyncio.run(rotate()),
+        "reseal": lambda: reseal(given),
+    }
+    other = threading.Thread(target=changes[change])
+    with previous_authorities.changing(folder):
+        other.start()
+        begun(folder, tmp_path / "spare", given, 0)
+        other.join(1)
+        assert other.is_alive()
+        previous_authorities.complete(folder)
+    other.join()
+    assert root_key(given).public_key() == Authority(folder).root.public_key()
+
+
+def reseal(given: Settings) -> None:
+    key_rotation.rotate(
+        given.database,
+        given.secrets_path,
+        authorities.folder_of(given),
+        pause=lambda _: None,
+    )
+
+
+def root_key(given: Settings) -> Any:
+    sealed = (authorities.folder_of(given) / authorities.ROOT_KEY).read_bytes()
+    pem = sealer_of(given).open(sealed, purpose=authorities.PURPOSE)
+    return load_pem_private_key(pem, None)
 
 
 async def test_nothing_is_rotated_while_a_process_of_the_home_runs(

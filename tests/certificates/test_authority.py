@@ -7,7 +7,7 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
@@ -23,6 +23,7 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
+from leyden.certificates import previous_authorities, signing
 from leyden.certificates.authority import (
     LEAF_LIFE,
     Authority,
@@ -31,6 +32,8 @@ from leyden.certificates.authority import (
 )
 from leyden.errors import SetupError
 from leyden.lnd.home import Tls
+from leyden.lnd.trust import trusting_chain, trusting_whenever
+from tests.certificates import forged
 
 NAME = "harbour.nodes.test"
 GO_CLIENT = """
@@ -253,6 +256,23 @@ def test_nothing_is_signed_for_longer_than_its_signer_lives(
     until = authority.intermediate.not_valid_after_utc
     late = authority.issue(NAME, now=until - timedelta(days=3))
     assert leaf_of(late).not_valid_after_utc == until
+
+
+@pytest.mark.parametrize("issuer", forged.UNREADABLE)
+def test_a_chain_that_cannot_be_read_is_nobodys(
+    authority: Authority, folder: Path, now: datetime, issuer: bytes
+) -> None:
+    """An earlier version took them from owners: they stop nothing for the others."""
+    chain = forged.by_nobody("harbour.nodes.test", now=now, issuer=issuer).chain_pem
+    signing.create(folder / previous_authorities.NEXT, now)
+    previous_authorities.complete(folder)
+    for each in (authority, Authority(folder)):
+        assert not each.issued(chain)
+        assert not each.is_current(chain)
+        assert each.trusted(chain) == chain
+    shared = trusting_whenever(authority.anchors_pem.decode())
+    with suppress(ssl.SSLError):  # which is of this node alone
+        assert trusting_chain(shared, chain) is shared
 
 
 def test_the_authority_is_made_once(authority: Authority, folder: Path) -> None:

@@ -18,6 +18,7 @@ from leyden.certificates.pem_chain import parse
 from leyden.certificates.pem_key import parse as parse_key
 from leyden.errors import Malformed
 from leyden.lnd.home import Tls
+from tests.certificates import forged
 from tests.der import mersenne, of_primes, pem, pkcs8
 
 NAME = "harbour.nodes.test"
@@ -115,6 +116,16 @@ def test_keys_that_lnd_cannot_use_are_refused(tls: Tls) -> None:
             accepted(tls.chain_pem, key)
 
 
+def test_a_key_that_openssl_cannot_explain_is_refused(tls: Tls) -> None:
+    """One of Ed448, as it says, has 57 bytes; this one has 32."""
+    odd = ed25519.Ed25519PrivateKey.generate().private_bytes(
+        Encoding.DER, PrivateFormat.PKCS8, NoEncryption()
+    )
+    odd = odd.replace(bytes.fromhex("06032b6570"), bytes.fromhex("06032b6571"))
+    with pytest.raises(Malformed, match="must be a PEM key"):
+        accepted(tls.chain_pem, pem("PRIVATE KEY", odd).encode())
+
+
 def test_a_key_that_is_too_long_is_not_read(tls: Tls) -> None:
     for key, why in (
         (mersenne(4423, 4253), "2048 to 4096 bits"),
@@ -160,10 +171,22 @@ def self_signed(key: rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey) -> bytes:
     return builder.sign(key, SHA256()).public_bytes(Encoding.PEM)
 
 
+@pytest.mark.parametrize("named", ["subject", "issuer"])
+@pytest.mark.parametrize("broken", forged.UNREADABLE)
+def test_a_name_that_cannot_be_read_is_refused(named: str, broken: bytes) -> None:
+    """Whoever looks for certificates of our own reads the names of all nodes'."""
+    fine = forged.by_nobody(NAME, now=NOW, **{named: forged.READABLE})
+    assert accepted(fine.chain_pem, fine.key_pem).chain_pem == fine.chain_pem
+    worse = forged.by_nobody(NAME, now=NOW, **{named: broken})
+    with pytest.raises(Malformed, match="certificate: must be a PEM chain"):
+        accepted(worse.chain_pem, worse.key_pem)
+
+
 def test_a_chain_is_not_long() -> None:
     one = self_signed(ec.generate_private_key(ec.SECP256R1()))
-    with pytest.raises(Malformed, match="at most 10 certificates"):
-        accepted(one * 11, b"")
+    for many in (one * 11, one.replace(b" CERT", b" X509 CERT") * 11):
+        with pytest.raises(Malformed, match="at most 10 certificates"):
+            accepted(many, b"")
     with pytest.raises(Malformed, match="must be valid for"):
         accepted(one * 10, b"")
 

@@ -72,6 +72,15 @@ def test_who_takes_too_much_memory_is_refused(helpers: Helpers) -> None:
     assert helpers.compute(partial(work.many_bytes, 1 << 20)).value == 1 << 20
 
 
+def test_who_takes_too_much_memory_of_a_library_that_aborts_is_refused(
+    helpers: Helpers,
+) -> None:
+    outcome = helpers.compute(os.abort)
+    assert isinstance(outcome.error, Malformed)
+    assert "memory" in outcome.error.message
+    assert helpers.compute(partial(int, "7")).value == 7
+
+
 def test_a_helper_that_was_killed_is_replaced(helpers: Helpers) -> None:
     pid = helpers.compute(os.getpid).value
     os.kill(pid, signal.SIGKILL)

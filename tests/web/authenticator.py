@@ -13,6 +13,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 
 _SEEN_AND_UNLOCKED = 0x05
 _HAS_KEY = 0x40
+_HAS_MORE = 0x80
 _EC2, _ES256, _P256 = 2, -7, 1  # of COSE
 
 
@@ -26,8 +27,8 @@ class Authenticator:
         default_factory=lambda: ec.generate_private_key(ec.SECP256R1())
     )
 
-    def make(self, challenge: str) -> str:
-        """Answer a page that asks for a new passkey."""
+    def make(self, challenge: str, *, more: bytes = b"") -> str:
+        """Answer a page that asks for a new passkey; `more` are extensions."""
         public = self.key.public_key().public_numbers()
         cose = cbor2.dumps(
             {
@@ -39,14 +40,14 @@ class Authenticator:
             }
         )
         kept = bytes(16) + len(self.id).to_bytes(2) + self.id + cose
-        seen = self._seen(_SEEN_AND_UNLOCKED | _HAS_KEY) + kept
+        seen = self._seen(_SEEN_AND_UNLOCKED | _HAS_KEY, more=more) + kept + more
         made = cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": seen})
         client = self._client("webauthn.create", challenge)
         return self._answer(clientDataJSON=client, attestationObject=made)
 
-    def show(self, challenge: str) -> str:
-        """Answer a page that asks for a passkey."""
-        seen = self._seen(_SEEN_AND_UNLOCKED)
+    def show(self, challenge: str, *, more: bytes = b"") -> str:
+        """Answer a page that asks for a passkey; `more` are extensions."""
+        seen = self._seen(_SEEN_AND_UNLOCKED, more=more) + more
         client = self._client("webauthn.get", challenge)
         signed = seen + hashlib.sha256(client).digest()
         signature = self.key.sign(signed, ec.ECDSA(SHA256()))
@@ -54,8 +55,9 @@ class Authenticator:
             clientDataJSON=client, authenticatorData=seen, signature=signature
         )
 
-    def _seen(self, flags: int) -> bytes:
+    def _seen(self, flags: int, *, more: bytes) -> bytes:
         name = (urlsplit(self.origin).hostname or "").encode()
+        flags |= _HAS_MORE * bool(more)
         return hashlib.sha256(name).digest() + bytes([flags]) + bytes(4)
 
     def _client(self, what: str, challenge: str) -> bytes:

@@ -262,6 +262,19 @@ async def test_asking_is_limited_for_known_and_unknown_alike(
         await ask("ghost20@example.org", "192.0.2.1")
 
 
+async def test_who_signs_in_meanwhile_grants_nobody_more_links(
+    alice: Visitor, nobody: Visitor, fleet_harness: FleetHarness
+) -> None:
+    del alice
+    for _ in range(3):
+        assert (await asked(nobody)).status == 200
+    fleet_harness.now += timedelta(minutes=20)
+    # Old failures are deleted at a sign-in; these requests count for an hour.
+    assert (await nobody.sign_in(ALICE, PASSWORD)).status == 303
+    await nobody.submit("/app/sign-out")
+    assert (await asked(nobody)).status == 429
+
+
 async def test_nobodys_invitations_keep_a_link_from_who_asks_for_one(
     alice: Visitor,
     charlie: Visitor,

@@ -115,6 +115,46 @@ async def test_what_is_no_passkey_is_refused(alice: Visitor, what: str) -> None:
     assert (await alice.submit(f"{ACCOUNT}/passkeys", fields)).status == 400
 
 
+def unfolding(levels: int) -> bytes:
+    """Lists of twice the next one, in CBOR: written out, each doubles what it has."""
+    made = bytes.fromhex("820000")
+    for level in range(levels, 0, -1):
+        shared = bytes([level]) if level < 24 else bytes([24, level])
+        made = bytes.fromhex("82d81c") + made + bytes.fromhex("d81d") + shared
+    return bytes.fromhex("d81c") + made
+
+
+async def test_a_new_passkey_that_unfolds_is_read_beside_the_loop(
+    alice: Visitor,
+) -> None:
+    shown = await alice.get(ACCOUNT)
+    made = Authenticator(HERE).make(_challenge(shown), more=unfolding(16))
+    fields = {"credential": made, "name": "x", "present": PASSWORD}
+
+    async def request() -> int:
+        return (await alice.submit(f"{ACCOUNT}/passkeys", dict(fields))).status
+
+    await holds("a new passkey that unfolds", 400, request)
+
+
+async def test_a_passkey_that_unfolds_is_read_beside_the_loop(
+    alice: Visitor, nobody: Visitor
+) -> None:
+    device = Authenticator(HERE)
+    made = device.make(_challenge(await alice.get(ACCOUNT)))
+    fields = {"credential": made, "name": "x", "present": PASSWORD}
+    assert (await alice.submit(f"{ACCOUNT}/passkeys", fields)).status == 303
+    challenge = _challenge(await nobody.get("/app/sign-in"))
+    forged = Authenticator(HERE, id=device.id)
+    shown = forged.show(challenge, more=unfolding(16))
+
+    async def request() -> int:
+        fields = {"credential": shown}
+        return (await nobody.submit("/app/sign-in/passkey", fields)).status
+
+    await holds("a passkey that unfolds", 401, request)
+
+
 async def test_a_large_form_is_read_beside_the_loop(alice: Visitor) -> None:
     # Sent as it is: what costs is to undo a percent sign for every letter.
     body = urlencode({"token": alice.token, "name": ""}) + "%41" * 85_000

@@ -38,7 +38,6 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.homes import Home
 from leyden.storage.secrets import Sealer
-from leyden.storage.stores import Stores
 from leyden.values import Struct, replace
 
 ROOT_KEY: Final = "root.key.sealed"
@@ -65,6 +64,11 @@ def ensure(settings: Settings, sealer: Sealer, *, now: datetime) -> None:
     an intermediate past half of its life is renewed where the root's key is there.
     """
     folder = folder_of(settings)
+    with previous_authorities.changing(folder):
+        _ensure(settings, sealer, folder, now=now)
+
+
+def _ensure(settings: Settings, sealer: Sealer, folder: Path, *, now: datetime) -> None:
     previous_authorities.complete(folder)
     authority = open_or_create(
         folder, now=now, scope=_scope(settings), seal=_sealing(sealer)
@@ -119,7 +123,9 @@ async def rotate(platform: Platform, *, actor: str) -> AuthorityStatus:
         async with platform.database.transaction() as tx:
             known = await tx.homes.lock()
             if not await check.possibly_alive(tx, await tx.homes.processes()):
-                before = await _rotated(platform, tx, known, here)
+                nodes = await tx.nodes.all_()
+                with previous_authorities.changing(folder_of(settings)):
+                    before = _rotated(platform, nodes, known, here)
                 ours = as_home(here, settings)
                 if known is not None:
                     await tx.homes.take(ours, kinds=OF_THE_HOME)
@@ -135,8 +141,8 @@ async def rotate(platform: Platform, *, actor: str) -> AuthorityStatus:
     return await status(platform)
 
 
-async def _rotated(
-    platform: Platform, tx: Stores, known: Home | None, here: Here
+def _rotated(
+    platform: Platform, nodes: Iterable[Node], known: Home | None, here: Here
 ) -> str:
     """Replace the authority, or finish an interrupted rotation; return the old one."""
     settings = platform.settings
@@ -151,11 +157,10 @@ async def _rotated(
         refuse(known, ours, here)
     elif was_under_way:
         return ""
-    nodes = [node for node in await tx.nodes.all_() if not node.is_gone]
     create(
         folder / previous_authorities.NEXT,
         platform.clock(),
-        scope=_scope(settings, nodes),
+        scope=_scope(settings, [node for node in nodes if not node.is_gone]),
         seal=_sealing(platform.sealer),
     )
     previous_authorities.complete(folder)

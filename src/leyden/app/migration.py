@@ -30,4 +30,5 @@ def _make_files(settings: Settings) -> None:
     keyring = load_keyring(settings.secrets_path)
     sealing_keys.check(settings.database, keyring)
     identity.ensure(settings.home_path)
-    authorities.ensure(settings, Sealer(keyring), now=utc_now())
+    sealer = Sealer(keyring, file=settings.secrets_path)
+    authorities.ensure(settings, sealer, now=utc_now())

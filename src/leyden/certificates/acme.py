@@ -71,7 +71,8 @@ class AcmeIssuer:
     async def begin(self, name: str) -> str:
         """Place an order for a certificate of that name; return its URL."""
         wanted = {"identifiers": [{"type": "dns", "value": name}]}
-        return (await self._post(await self._place("newOrder"), wanted)).location
+        placed = await self._post(await self._place("newOrder"), wanted)
+        return self._url({"order": placed.location}, "order")
 
     async def advance(self, order_url: str, request: bytes) -> bytes | timedelta:
         """Advance an order; return the chain as PEM, or the time to wait.

@@ -33,6 +33,7 @@ from leyden.certificates.constraints import Scope
 from leyden.certificates.signing import Seal, Signer, open_signer
 from leyden.errors import SetupError
 from leyden.lnd.home import Tls
+from leyden.lnd.trust import issuer_of
 
 LEAF_LIFE: Final = timedelta(days=365)
 
@@ -175,8 +176,8 @@ class Authority:
             return self.root_pem
         if not self._former:
             return b""
-        last = x509.load_pem_x509_certificates(chain_pem)[-1]
-        return self._former_subjects.get(last.issuer, b"")
+        issuer = issuer_of(chain_pem)
+        return self._former_subjects.get(issuer, b"") if issuer is not None else b""
 
 
 def find_or_create(

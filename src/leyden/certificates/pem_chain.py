@@ -6,6 +6,7 @@ The checks run beside the event loop: up to 0.1 s for ten RSA certificates.
 
 from datetime import datetime
 from itertools import pairwise
+from ssl import SSLError
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -20,14 +21,16 @@ from leyden.certificates import pem_key
 from leyden.certificates.expiry import Validity, validity
 from leyden.errors import Malformed
 from leyden.lnd.home import Tls
+from leyden.lnd.trust import trusting
 
 _LONGEST_PEM = 64 * 1024
 _MOST_CERTIFICATES = 10  # the leaf, what is between, and maybe the root
-_BEGIN = "-----BEGIN CERTIFICATE-----"
+_BEGIN = "-----BEGIN "  # of a certificate, by whichever of its names
 _UNREADABLE = (
     ValueError,
     TypeError,
     UnsupportedAlgorithm,
+    SSLError,
     x509.DuplicateExtension,
     x509.InvalidVersion,
     x509.UnsupportedGeneralNameType,
@@ -52,7 +55,7 @@ def parse(chain_pem: str, key_pem: str, *, name: str, now: datetime) -> Tls:
     if key.public_key() != leaf.public_key():
         raise Malformed("key: must be the private key of the first certificate")
     return Tls(
-        chain_pem=b"".join(each.public_bytes(Encoding.PEM) for each in chain),
+        chain_pem=_pem(chain),
         key_pem=key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
     )
 
@@ -77,8 +80,12 @@ def _chain(pem: str) -> list[x509.Certificate]:
         chain = x509.load_pem_x509_certificates(pem.encode())
         for each in chain:
             _check_key(each)
+            # Names are read on demand. Whoever looks later for certificates of our own
+            # reads those of all nodes: a single bad one would stop that for everybody.
+            _ = each.subject, each.issuer
         for each, signer in pairwise(chain):
             each.verify_directly_issued_by(signer)
+        trusting(_pem(chain).decode())  # OpenSSL has to read it to watch the node's lnd
     except _UNREADABLE:
         raise Malformed(
             "certificate: must be a PEM chain, each certificate issued by the next"
@@ -88,6 +95,10 @@ def _chain(pem: str) -> list[x509.Certificate]:
             "certificate: must be signed by the next certificate in the chain"
         ) from None
     return chain
+
+
+def _pem(chain: list[x509.Certificate]) -> bytes:
+    return b"".join(each.public_bytes(Encoding.PEM) for each in chain)
 
 
 def _check_key(certificate: x509.Certificate) -> None:

@@ -11,7 +11,7 @@ import re
 from base64 import b64decode
 from typing import Final
 
-from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.exceptions import InternalError, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_der_private_key
 
@@ -51,7 +51,7 @@ def parse(pem: str) -> Usable:
         key = load_der_private_key(
             der, password=None, unsafe_skip_rsa_key_validation=True
         )
-    except (ValueError, TypeError, UnsupportedAlgorithm):
+    except (ValueError, TypeError, UnsupportedAlgorithm, InternalError):
         raise Malformed(_NO_PEM) from None
     if isinstance(key, rsa.RSAPrivateKey):
         _check_rsa(key)

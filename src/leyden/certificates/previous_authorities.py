@@ -9,12 +9,14 @@ FOLDER/
 import hashlib
 import shutil
 import ssl
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from leyden.certificates.signing import ROOT_KEY, SEALED_ROOT_KEY
 from leyden.files import write_whole
+from leyden.processes import locked
 
 NEXT: Final = "next"
 _FORMER: Final = "former"
@@ -24,6 +26,19 @@ _PUBLIC: Final = 0o644
 _KEYS: Final = (ROOT_KEY, SEALED_ROOT_KEY)
 # In the order in which a new authority's are put in place.
 _FILES: Final = ("root.pem", *_KEYS, "intermediate.pem")
+
+
+@contextmanager
+def changing(folder: Path) -> Iterator[None]:
+    """Let one process at a time change an authority: renew, rotate or reseal it."""
+    with locked(folder.with_name(f".{folder.name}.change.lock")):
+        yield
+
+
+def sealed_keys(folder: Path) -> list[Path]:
+    """List the sealed keys of the root, and of one on its way to the folder."""
+    found = (folder / SEALED_ROOT_KEY, folder / NEXT / SEALED_ROOT_KEY)
+    return [path for path in found if path.exists()]
 
 
 def roots(folder: Path) -> tuple[bytes, ...]:

@@ -18,6 +18,7 @@ from leyden.certificates.keys import key_pem, load_key, new_key
 from leyden.errors import SetupError
 from leyden.files import write_private, write_whole
 from leyden.lnd.home import Tls
+from leyden.lnd.trust import issuer_of
 from leyden.processes import locked
 from leyden.values import Struct, hiding
 
@@ -88,8 +89,7 @@ class Signer(Struct, frozen=True):
 
     def issued(self, chain_pem: bytes) -> bool:
         """Return whether a chain is ours, and was not uploaded by an owner."""
-        last = x509.load_pem_x509_certificates(chain_pem)[-1]
-        return last.issuer == self.root.subject
+        return issuer_of(chain_pem) == self.root.subject
 
 
 def open_signer(folder: Path, *, root_pem: bytes, intermediate_pem: bytes) -> Signer:

@@ -52,10 +52,10 @@ def rotate() -> None:
     leyden secrets rotate
     """
     given = settings.load(os.environ)
-    files = [authorities.folder_of(given) / authorities.ROOT_KEY]
+    authority = authorities.folder_of(given)
     with waiting("re-encrypting") as tell:
         count = key_rotation.rotate(
-            given.database, given.secrets_path, files, tell=tell
+            given.database, given.secrets_path, authority, tell=tell
         )
     print(f"re-encrypted {count} values; now back up {given.secrets_path}")
 

@@ -75,6 +75,8 @@ class Helpers:
                 log.warning("helper %s has ended with %s", helper.pid, code)
                 if code == -signal.SIGPROF:
                     return Outcome(None, Malformed(_TOO_LONG), taken_s)
+                if code == -signal.SIGABRT:  # how Rust says that memory is short
+                    return Outcome(None, Malformed(_TOO_LARGE), taken_s)
             else:
                 self._idle.append(helper)
                 return _outcome(answer)

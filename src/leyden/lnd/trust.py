@@ -33,6 +33,17 @@ def trusting_whenever(authority_pem: str) -> ssl.SSLContext:
     return context
 
 
+def issuer_of(chain_pem: bytes) -> x509.Name | None:
+    """Return who issued the last of a chain; None if that can't be read.
+
+    An earlier version accepted chains from owners whose names can't be.
+    """
+    try:
+        return x509.load_pem_x509_certificates(chain_pem)[-1].issuer
+    except (ValueError, TypeError):
+        return None
+
+
 def trusting_chain(shared: ssl.SSLContext, chain_pem: bytes) -> ssl.SSLContext:
     """Return a context that trusts a node's own chain.
 
@@ -40,12 +51,10 @@ def trusting_chain(shared: ssl.SSLContext, chain_pem: bytes) -> ssl.SSLContext:
     certificates. An uploaded chain may be from any authority: it is trusted
     because we passed it to this node ourselves, and its issuer is not checked.
     """
-    try:
-        last = x509.load_pem_x509_certificates(chain_pem)[-1]
-    except ValueError:
+    if (issuer := issuer_of(chain_pem)) is None:
         return shared  # not written yet
     for root in shared.get_ca_certs(binary_form=True):
-        if x509.load_der_x509_certificate(root).subject == last.issuer:
+        if x509.load_der_x509_certificate(root).subject == issuer:
             return shared
     alone = trusting_whenever(chain_pem.decode())
     alone.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN

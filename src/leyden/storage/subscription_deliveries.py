@@ -1,5 +1,6 @@
 """The events sent to subscriptions, and each attempt."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -80,10 +81,24 @@ class SubscriptionDeliveries:
             raise NotFound
         return _sent(rows[0])
 
-    async def page(self, subscription_id: str, *, before: int, most: int) -> list[Sent]:
-        """Return the events sent before this position, newest first."""
+    async def page(
+        self,
+        subscription_id: str,
+        *,
+        before: int,
+        most: int,
+        hidden: Iterable[str] = (),
+    ) -> list[Sent]:
+        """Return the events sent before this position, newest first.
+
+        Events of hidden types are left out.
+        """
         rows = await self._run(
-            sql.page, subscription_id=subscription_id, before=before, most=most
+            sql.page,
+            subscription_id=subscription_id,
+            before=before,
+            most=most,
+            hidden=tuple(hidden),
         )
         page = {row[0]: _sent(row) for row in rows}
         if rows:
@@ -93,7 +108,8 @@ class SubscriptionDeliveries:
                 first=rows[-1][0],
                 last=rows[0][0],
             ):
-                page[row[0]].attempts.append(_attempt(row))
+                if row[0] in page:
+                    page[row[0]].attempts.append(_attempt(row))
         return list(page.values())
 
     async def prune(self, *, before: datetime, most: int) -> int:

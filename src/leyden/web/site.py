@@ -24,7 +24,7 @@ from leyden.services.people import sign_in
 from leyden.services.platform import Platform
 from leyden.services.shared import turns
 from leyden.services.shared.limits import Requests
-from leyden.services.shared.request_body import ClientLeft
+from leyden.services.shared.request_body import ClientLeft, read_body
 from leyden.web import forms
 from leyden.web.admission import check_may, is_stranger, recognise, sign_in_first
 from leyden.web.assets import Assets
@@ -45,6 +45,7 @@ _FINE = 200
 _OURS_TO_MEND = 500
 _FILES = "/app/static/"
 _LONGEST = 10  # no page of ours has so long an address
+_UNREAD = 16 * 1024
 log = logging.getLogger(__name__)
 
 
@@ -198,7 +199,10 @@ class Site:
         visit.query = Form.parse(scope["query_string"])
         if scope["method"] == "POST":
             owner = visit.somebody.person.id if visit.somebody else None
-            visit.form = await forms.read(receive, headers, owner=owner)
+            if page.from_anywhere:  # what is sent, in whichever form, says nothing
+                await read_body(receive, _UNREAD, what="form")
+            else:
+                visit.form = await forms.read(receive, headers, owner=owner)
             # Reading may have taken its time: who was let in may have been put out.
             await recognise(visit)
             if is_stranger(page, visit):

@@ -8,7 +8,7 @@ from leyden.domain.accounts import Scope
 from leyden.domain.deliveries import State
 from leyden.domain.events import types_of
 from leyden.domain.times import to_iso, to_us
-from leyden.errors import Malformed
+from leyden.errors import Malformed, NotFound
 from leyden.schemas.events import LoggedEvent
 from leyden.services.deliveries.dispatchers import (
     Dispatcher,
@@ -21,6 +21,7 @@ from leyden.services.deliveries.owned_subscriptions import (
     audit,
     confirm,
     get,
+    hidden_types,
     lock,
     types_sent,
 )
@@ -70,7 +71,12 @@ async def deliveries(
     """Return a subscription, and a page of what it was sent, newest first."""
     reader = dispatcher.database.reader
     found = await get(reader, organization_id, subscription_id, scopes)
-    page = await reader.subscription_deliveries.page(found.id, before=before, most=most)
+    page = await reader.subscription_deliveries.page(
+        found.id,
+        before=before,
+        most=most,
+        hidden=hidden_types(organization_id, scopes),
+    )
     return found, page
 
 
@@ -87,6 +93,8 @@ async def redeliver(
     reader = dispatcher.database.reader
     found = await get(reader, organization_id, subscription_id, scopes)
     kept = await reader.subscription_deliveries.get(found.id, event_id)
+    if kept.message.type in hidden_types(organization_id, scopes):
+        raise NotFound
     return await _send(dispatcher, found, kept.message, scopes=scopes, actor=actor)
 
 

@@ -69,6 +69,12 @@ def types_sent(to: Subscription) -> frozenset[str]:
     return match_types(to.types, among=known, known=known)
 
 
+def hidden_types(organization_id: str, scopes: Collection[Scope]) -> frozenset[str]:
+    """Return the types that it may have got before its types were changed."""
+    known = types_of(organization_id)
+    return frozenset(known) - visible(scopes, known=known)
+
+
 def _own(
     found: Subscription | None, organization_id: str, scopes: Collection[Scope]
 ) -> Subscription:

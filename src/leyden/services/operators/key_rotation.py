@@ -12,12 +12,13 @@ once take turns: the first would remove the key of the second.
 """
 
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from sqlalchemy import Column, Connection, Table, select, tuple_, update
 
 from leyden import processes
+from leyden.certificates.previous_authorities import changing, sealed_keys
 from leyden.files import write_private
 from leyden.storage.every_table import metadata
 from leyden.storage.schema import connected
@@ -31,14 +32,15 @@ _STORED_WITHIN_S = 5.0
 def rotate(
     url: str,
     secrets_path: Path,
-    files: Iterable[Path] = (),
+    authority: Path | None = None,
     *,
     tell: Callable[[str], object] = lambda _: None,
     pause: Callable[[float], None] = time.sleep,
 ) -> int:
-    """Re-encrypt all sealed values and files with a new key; return their number.
+    """Re-encrypt all sealed values, and the authority's root key; return their number.
 
-    `tell` gets progress messages.
+    Nobody puts another authority in place meanwhile: its key would be lost. `tell` gets
+    progress messages.
     """
     lock = secrets_path.with_name(f".{secrets_path.name}.lock")
     with processes.locked(lock):
@@ -50,10 +52,11 @@ def rotate(
         pause(_STORED_WITHIN_S)
         while changed := _reseal_all(url, sealer):
             count += changed
-        for path in files:
-            if path.exists():
-                write_private(path, sealer.reseal(path.read_bytes()))
-                count += 1
+        if authority is not None and authority.is_dir():
+            with changing(authority):
+                for path in sealed_keys(authority):
+                    write_private(path, sealer.reseal(path.read_bytes()))
+                    count += 1
         save_keyring(secrets_path, keyring.only_newest())
     return count
 

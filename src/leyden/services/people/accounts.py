@@ -95,6 +95,7 @@ async def readmit(
     digest = await passwords.digest(password)
     async with platform.database.transaction() as tx:
         await tx.accounts.set_password(person.id, digest)
+        await tx.email_links.end_all(person.id)
         await tx.sessions.end_others(person.id, but="")
         if not keep_authenticator:
             await tx.second_factors.remove_all(person.id)

@@ -11,6 +11,7 @@ from leyden.storage.stores import Stores
 
 _FAILURES = "sign-in failures"
 TOGETHER = timedelta(minutes=15)  # failures within it add up
+KEPT = timedelta(hours=1)  # requests for links and emails are counted for so long
 # One address may hide many people, and one person be tried from many addresses.
 _PER_ADDRESS = 3
 _PER_PERSON = 10

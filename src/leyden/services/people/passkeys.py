@@ -10,6 +10,7 @@ import json
 import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -19,9 +20,10 @@ from webauthn.helpers import base64url_to_bytes
 from leyden.domain.accounts import check_name
 from leyden.domain.sign_in import Session, SignedIn
 from leyden.domain.times import to_us
-from leyden.errors import Conflict, Malformed, Unauthorized
+from leyden.errors import Away, Conflict, Malformed, TooMany, Unauthorized
 from leyden.services.people import profile, sign_in
 from leyden.services.platform import Platform
+from leyden.services.shared.fair_pool import UPLOADS
 from leyden.storage.second_factors import Passkey
 from leyden.storage.stores import Stores
 from leyden.values import Struct
@@ -108,14 +110,16 @@ async def add(
     try:
         shown = _read(credential)
         answered = _answered(platform, shown, word, now)
-        made = _verify(
-            lambda: verify_registration_response(
+        made = await _verified(
+            who.person.id,
+            partial(
+                verify_registration_response,
                 credential=shown,
                 expected_challenge=answered,
                 expected_rp_id=place.name,
                 expected_origin=place.origin,
                 require_user_verification=True,
-            )
+            ),
         )
     except _NOT_WELL_FORMED:
         raise Malformed(_NOT_TAKEN) from None
@@ -178,8 +182,10 @@ async def enter(
         )
         if found is None:
             raise Unauthorized(WRONG)
-        count = _verify(
-            lambda: verify_authentication_response(
+        verified = await _verified(
+            found.user_id,
+            partial(
+                verify_authentication_response,
                 credential=shown,
                 expected_challenge=answered,
                 expected_rp_id=place.name,
@@ -187,8 +193,8 @@ async def enter(
                 credential_public_key=found.public_key,
                 credential_current_sign_count=found.sign_count,
                 require_user_verification=True,
-            )
-        ).new_sign_count
+            ),
+        )
     except _NOT_WELL_FORMED:
         raise Unauthorized(WRONG) from None
     whose = await platform.database.reader.people.get(found.user_id)
@@ -196,6 +202,7 @@ async def enter(
         await tx.people.lock(whose.id)
         if not await _use_up(tx, answered, now=now):
             raise Unauthorized(WRONG)
+        count = verified.new_sign_count
         if not await tx.second_factors.used(found.id, sign_count=count, now=now):
             raise Unauthorized(WRONG)
         return await sign_in.begin(
@@ -210,10 +217,16 @@ async def enter(
         )
 
 
-def _verify(verified: Callable[[], _Verified]) -> _Verified:
-    """Return the verified result; raise ValueError for any library error."""
+async def _verified(owner: str, verify: Callable[[], _Verified]) -> _Verified:
+    """Verify in a helper, on the person's turn; raise ValueError for any library error.
+
+    The library writes the CBOR that it has read once more: 9 KiB of references to
+    references become gigabytes.
+    """
     try:
-        return verified()
+        return await UPLOADS.run(owner, verify)
+    except (Away, TooMany):
+        raise
     except Exception as error:  # a stranger's bytes may trip it in any way
         raise ValueError("not verified") from error
 

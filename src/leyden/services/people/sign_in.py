@@ -104,7 +104,7 @@ async def begin(
         address=address,
         browser="".join(c for c in browser if c.isprintable())[:_LONGEST_BROWSER],
     )
-    await tx.sessions.delete(now=now, start=now - attempts.TOGETHER)
+    await tx.sessions.delete(now=now, start=now - attempts.KEPT)
     await tx.second_factors.delete_challenges(now=now)
     await tx.sessions.add(session, digest=_digest(platform, cookie))
     await tx.sessions.limit_sessions(person.id)

@@ -27,6 +27,7 @@ SELECT position, subscription_delivery.*
 FROM subscription_delivery
 WHERE subscription_id = :subscription_id
     AND position < :before
+    AND NOT (type IN (:hidden))
 ORDER BY position DESC
 LIMIT :most;
 
