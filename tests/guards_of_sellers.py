@@ -122,6 +122,14 @@ GUARDS = (
         "tests/services/test_opening.py",
     ),
     Guard(
+        "what went back while a channel was asked for was never paid",
+        "services/channels/holding.py",
+        "paid_at=None if order.held_htlc or was_returned else order.paid_at,",
+        "paid_at=None if order.held_htlc else order.paid_at,",
+        _TESTS,
+        "went_back",
+    ),
+    Guard(
         "nothing is opened for a lock that ends soon",
         _OPENING,
         "if _lock_left(order, wallet.height) < self._rules.lock_left:",
