@@ -315,6 +315,14 @@ _OF_MONEY = (
         "lnd and never_made",
     ),
     Guard(
+        "an invoice that has expired is not given out again",
+        "payments/lnd.py",
+        'if created.get("state") != invoices.CANCELLED:',
+        "if True:",
+        "tests/contracts/test_payments.py",
+        "lnd and asking_late",
+    ),
+    Guard(
         "all coins are told of first",
         "payments/watching.py",
         "self._reported_to = 0  #",
