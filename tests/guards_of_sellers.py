@@ -147,6 +147,14 @@ GUARDS = (
         "went_back",
     ),
     Guard(
+        "processes together open no more in an hour than may be",
+        _OPENING,
+        "await tx.seller.lock()",
+        "pass",
+        "tests/services/test_opening.py",
+        "postgres and submitted_at_once",
+    ),
+    Guard(
         "nothing is opened for a lock that ends soon",
         _OPENING,
         "if _lock_left(order, wallet.height) < self._rules.lock_left:",

@@ -1,5 +1,6 @@
 """The opening of a direct channel: what is asked, what is kept, and when again."""
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
 
@@ -14,11 +15,19 @@ from leyden.domain.units import Sats
 from leyden.sellers.base import WantedOpening
 from leyden.sellers.fake import FakeSeller
 from leyden.sellers.fake_channels import FEE_VBYTES
+from leyden.services.channels.opening import open_channel
 from leyden.services.channels.reservations import HOUR
 from leyden.services.channels.shop import OPENING
 from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.tasks.work import Work
 from leyden.values import replace
-from tests.services.shop_harness import HARBOUR, ShopHarness, request_of
+from tests.services.shop_harness import (
+    HARBOUR,
+    LIGHTHOUSE,
+    ShopHarness,
+    at_once,
+    request_of,
+)
 from tests.services.test_direct_channels import (
     OTHER,
     PEER,
@@ -300,6 +309,48 @@ async def test_what_was_paid_otherwise_is_asked_for_anew_once_nothing_can_come(
 
 
 # The limits, once more: settings may have changed since it was ordered.
+
+
+class Together(FakeSeller):
+    """A seller that reaches two peers at once, or none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.both = asyncio.Barrier(2)
+
+    async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
+        async with asyncio.timeout(10):
+            await self.both.wait()
+        return await super().connect(pubkey, addresses)
+
+
+@pytest.mark.parametrize(
+    ("peers", "most"), [((PEER, PEER), 9_000_000), ((PEER, OTHER), 1_900_000)]
+)
+async def test_of_two_orders_that_are_submitted_at_once_one_waits(
+    shop: ShopHarness, peers: tuple[str, str], most: int
+) -> None:
+    """For one node, or beyond what an hour may open, whichever process opens it."""
+    whose = HARBOUR, LIGHTHOUSE
+    orders = [
+        await shop.create(channel(peer), who)
+        for peer, who in zip(peers, whose, strict=True)
+    ]
+    for order in orders:
+        shop.payments.pay(request_of(order))
+    await shop.hear()
+    shop.rules = replace(shop.rules, seller_most_per_hour=Sats(most))
+    shop.seller, before = Together(), shop.seller
+    shop.seller.coins, shop.seller.online = before.coins, before.online
+    shop.seller.freezes = True
+    async with shop.database.transaction() as tx:
+        claims = await tx.tasks.claim(
+            OPENING, now=shop.now, until=shop.now + timedelta(seconds=30), most=2
+        )
+    works = [Work(shop.database, claim) for claim in claims]
+    await at_once(*(open_channel(shop.shop, work) for work in works))
+    states = sorted([await shop.status(order) for order in orders])
+    assert states == [Status.CREATING, Status.SUBMITTED]
 
 
 @pytest.mark.parametrize(("most", "opened"), [(2_000_000, True), (1_999_999, False)])

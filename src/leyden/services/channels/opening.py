@@ -178,6 +178,7 @@ class _Step:
             if order.status not in _NOT_ASKED:
                 await self._due.reschedule(tx, due=work.now)
                 return False
+            await tx.seller.lock()  # so that no other order is counted meanwhile
             is_peer_busy = await tx.orders.is_opening_to(self._to.pubkey, but=order.id)
             capacity = await tx.orders.capacity_asked_since(
                 work.now - reservations.HOUR
