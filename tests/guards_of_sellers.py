@@ -139,6 +139,13 @@ GUARDS = (
         "tests/services/test_opening.py",
     ),
     Guard(
+        "who lost an order to another process hands nothing back",
+        "services/channels/refunds.py",
+        "await shop.database.reader.tasks.check_held(due.claim)",
+        "pass",
+        "tests/services/test_refunds.py",
+    ),
+    Guard(
         "what went back while a channel was asked for was never paid",
         "services/channels/holding.py",
         "paid_at=None if order.held_htlc or was_returned else order.paid_at,",
