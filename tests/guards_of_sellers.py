@@ -146,6 +146,13 @@ GUARDS = (
         "tests/services/test_refunds.py",
     ),
     Guard(
+        "who lost an order to another process opens nothing",
+        _OPENING,
+        "await self._shop.database.reader.tasks.check_held(self._due.claim)",
+        "pass",
+        "tests/services/test_opening.py",
+    ),
+    Guard(
         "what went back while a channel was asked for was never paid",
         "services/channels/holding.py",
         "paid_at=None if order.held_htlc or was_returned else order.paid_at,",

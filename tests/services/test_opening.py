@@ -1,7 +1,7 @@
 """The opening of a direct channel: what is asked, what is kept, and when again."""
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
 import pytest
@@ -12,6 +12,7 @@ from leyden.domain.orders import Event, Order, Status, advance
 from leyden.domain.payments import InvoiceState
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
+from leyden.errors import Lost
 from leyden.sellers.base import WantedOpening
 from leyden.sellers.fake import FakeSeller
 from leyden.sellers.fake_channels import FEE_VBYTES
@@ -306,6 +307,49 @@ async def test_what_was_paid_otherwise_is_asked_for_anew_once_nothing_can_come(
     assert await shop.status(order) is Status.CREATED
     await at(shop, shop.now + timedelta(seconds=2))
     assert await shop.status(order) is Status.FILLED
+
+
+class Slow(FakeSeller):
+    """A seller that connects to a peer while something else happens, in full."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.happens: Callable[[], Awaitable[None]] | None = None
+
+    async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
+        if self.happens is not None:
+            happens, self.happens = self.happens, None
+            await happens()
+        return await super().connect(pubkey, addresses)
+
+
+async def test_who_lost_the_order_to_another_process_opens_nothing(
+    shop: ShopHarness,
+) -> None:
+    """It slept for so long, and the other has returned the payment by now."""
+    seller, before = Slow(), shop.seller
+    seller.coins, seller.online = before.coins, before.online
+    shop.seller = seller
+    seller.freezes = True
+    order = await paid(shop, await shop.create(channel()))
+    seller.thaw(refuses=True)
+
+    async def another_gives_up() -> None:
+        shop.now += timedelta(seconds=30)
+        seller.refuses = "channel rejected"
+        await shop.work(OPENING)
+        assert await shop.status(order) is Status.FAILED
+        seller.refuses = ""
+
+    seller.happens = another_gives_up
+    shop.now += timedelta(seconds=5)
+    until = shop.now + timedelta(seconds=30)
+    async with shop.database.transaction() as tx:
+        (claim,) = await tx.tasks.claim(OPENING, now=shop.now, until=until, most=1)
+    with pytest.raises(Lost):
+        await open_channel(shop.shop, Work(shop.database, claim))
+    assert seller.opened_for(order.id) == []
+    assert invoice_of(shop, order) is InvoiceState.CANCELLED
 
 
 # The limits, once more: settings may have changed since it was ordered.

@@ -107,6 +107,8 @@ class _Step:
                 fee_sat_per_vb=wallet.fee_sat_per_vb,
                 zero_conf=self._to.zero_conf,
             )
+            # Else another process may have returned the payment by now.
+            await self._shop.database.reader.tasks.check_held(self._due.claim)
             answer = await self._seller.open(request)
             if isinstance(answer, OpeningRefused):
                 opening = await self._seller.find(self._order.id, coins)
