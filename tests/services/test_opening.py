@@ -460,6 +460,34 @@ async def test_a_channel_that_is_found_published_is_filled(shop: ShopHarness) ->
     ]
 
 
+async def test_a_settled_payment_is_not_credited_before_the_seller_is_asked(
+    shop: ShopHarness,
+) -> None:
+    """The database was restored, and does not know of the channel that it paid for."""
+    order = await shop.create(channel())
+    coins = await coins_of(shop, order)
+    shop.payments.pay(request_of(order))
+    await shop.hear()
+    wanted = WantedOpening(
+        order_id=order.id,
+        pubkey=PEER,
+        capacity=order.quote.channel.capacity,
+        announce=False,
+        coins=tuple(coins),
+        fee_sat_per_vb=10,
+    )
+    assert isinstance(await shop.seller.open(wanted), Opening)
+    assert await shop.payments.settle(request_of(order))
+    shop.deafen()
+    shop.seller.away = True
+    await at(shop, shop.now + timedelta(minutes=15))
+    assert await shop.status(order) is Status.CREATING
+    shop.seller.away = False
+    await at(shop, shop.now + timedelta(seconds=5))
+    assert await shop.status(order) is Status.FILLED
+    assert await shop.credit() == LEFT
+
+
 class Leaving(FakeSeller):
     """A seller whose peers leave as they are asked."""
 
