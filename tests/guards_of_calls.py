@@ -4,6 +4,14 @@ from tests.guards import Guard
 
 GUARDS = (
     Guard(
+        "a server that vanishes is noticed",
+        "http.py",
+        "opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)",
+        "pass",
+        "tests/lnd/test_client.py",
+        "vanishes",
+    ),
+    Guard(
         "all people of an organization ask so often and no more",
         "web/site.py",
         "together = visit.place.organization.id if visit.place else who",

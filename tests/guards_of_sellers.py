@@ -8,6 +8,9 @@ _SOURCES = "services/channels/sources.py"
 _TESTS = "tests/services/test_direct_channels.py"
 _FUNDINGS = "domain/fundings.py"
 _FUNDING_TESTS = "tests/services/test_fundings.py"
+_ASK = "        {} = await self._lnd.call_or_away({})\n"
+_LEASES = _ASK.format("leases", '"POST", "/v2/wallet/utxos/leases", {}')
+_PENDING = _ASK.format("pending", '"GET", "/v1/channels/pending"')
 
 GUARDS = (
     Guard(
@@ -47,6 +50,20 @@ GUARDS = (
         "return True or bool(",
         "tests/contracts/test_zero_conf.py",
         "open_and_not_published",
+    ),
+    Guard(
+        "an opening that goes on is not missed between two lists",
+        "sellers/lnd.py",
+        _LEASES + _PENDING,
+        _PENDING + _LEASES,
+        "tests/sellers/test_finding.py",
+    ),
+    Guard(
+        "a channel that is closed by now was opened",
+        "sellers/lnd.py",
+        '        if point.partition(":")[0] in spending:\n',
+        "if False:",
+        "tests/sellers/test_finding.py",
     ),
     Guard(
         "a peer that has not yet told its features is not known to have none",
@@ -120,6 +137,43 @@ GUARDS = (
         "return since_request < _OVER or await self._wait_for_peer()",
         "return True",
         "tests/services/test_opening.py",
+    ),
+    Guard(
+        "who lost an order to another process hands nothing back",
+        "services/channels/refunds.py",
+        "await shop.database.reader.tasks.check_held(due.claim)",
+        "pass",
+        "tests/services/test_refunds.py",
+    ),
+    Guard(
+        "who lost an order to another process opens nothing",
+        _OPENING,
+        "await self._shop.database.reader.tasks.check_held(self._due.claim)",
+        "pass",
+        "tests/services/test_opening.py",
+    ),
+    Guard(
+        "a settled payment is not credited before the seller is asked",
+        _OPENING,
+        "await look_up(shop, [request])",
+        "pass",
+        "tests/services/test_opening.py",
+    ),
+    Guard(
+        "what went back while a channel was asked for was never paid",
+        "services/channels/holding.py",
+        "paid_at=None if order.held_htlc or was_returned else order.paid_at,",
+        "paid_at=None if order.held_htlc else order.paid_at,",
+        _TESTS,
+        "went_back",
+    ),
+    Guard(
+        "processes together open no more in an hour than may be",
+        _OPENING,
+        "await tx.seller.lock()",
+        "pass",
+        "tests/services/test_opening.py",
+        "postgres and submitted_at_once",
     ),
     Guard(
         "nothing is opened for a lock that ends soon",

@@ -300,6 +300,14 @@ _OF_MONEY = (
         "tests/services/test_outputs.py",
     ),
     Guard(
+        "an answer from before a block takes nothing back",
+        "services/channels/payment_sweep.py",
+        "or each.outpoint not in unconfirmed",
+        "or True",
+        "tests/services/test_outputs.py",
+        "answer_from_before",
+    ),
+    Guard(
         "what a strange treasury does not know of is not gone",
         "services/channels/payment_sweep.py",
         "        if each.payment_hash not in unknown\n",
@@ -313,6 +321,14 @@ _OF_MONEY = (
         "        if False:\n",
         "tests/contracts/test_payments.py",
         "lnd and never_made",
+    ),
+    Guard(
+        "an invoice that has expired is not given out again",
+        "payments/lnd.py",
+        'if created.get("state") != invoices.CANCELLED:',
+        "if True:",
+        "tests/contracts/test_payments.py",
+        "lnd and asking_late",
     ),
     Guard(
         "all coins are told of first",

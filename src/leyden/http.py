@@ -1,8 +1,29 @@
-"""A connector for aiohttp that drops connections of calls not read to the end."""
+"""A connector for aiohttp that leaves no dead connections.
+
+It closes those of calls that are not read to the end, and notices servers that vanish.
+"""
+
+import socket
+from typing import Any, Final
 
 import aiohttp
 from aiohttp.client_proto import ResponseHandler
 from aiohttp.client_reqrep import ConnectionKey
+
+# As the gateway does: probes after a minute, and two minutes later the end. A server
+# whose machine fails, or whose network is cut, says nothing. Without probes, a caller
+# who waits for the next message of a stream would wait forever.
+_PROBES: Final = {"TCP_KEEPIDLE": 60, "TCP_KEEPINTVL": 30, "TCP_KEEPCNT": 4}
+
+
+def _probing_socket(address: tuple[Any, ...]) -> socket.socket:
+    family, kind, protocol, *_ = address
+    opened = socket.socket(family, kind, protocol)
+    opened.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    for name, value in _PROBES.items():
+        if (option := getattr(socket, name, None)) is not None:  # not on every system
+            opened.setsockopt(socket.IPPROTO_TCP, option, value)
+    return opened
 
 
 class Connector(aiohttp.TCPConnector):
@@ -13,6 +34,9 @@ class Connector(aiohttp.TCPConnector):
     for this, `enable_cleanup_closed`, waits for 2 s, and does nothing on a Python from
     3.12.8 on.
     """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(socket_factory=_probing_socket, **options)
 
     def _release(
         self,

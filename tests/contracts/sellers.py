@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -72,6 +73,9 @@ class World(Protocol):
 
     async def abandon(self, channel_point: str) -> None:
         """Let seller and peer forget a channel that never comes."""
+
+    async def close_channel(self, channel_point: str) -> None:
+        """Let the peer close a channel, and a block confirm that."""
 
     async def give_up(self, wanted: WantedOpening) -> None:
         """Ask for a channel, and be gone before the answer."""
@@ -153,6 +157,9 @@ class FakeWorld:
     async def abandon(self, channel_point: str) -> None:
         del self.seller.channels[channel_point]
 
+    async def close_channel(self, channel_point: str) -> None:
+        self.seller.close_channel(channel_point, by_seller=False)
+
     async def give_up(self, wanted: WantedOpening) -> None:
         self.seller.answers_lost = 1
         with contextlib.suppress(Exception):
@@ -230,6 +237,19 @@ class LndWorld:
     async def abandon(self, channel_point: str) -> None:
         for each in (self.owner, self._peers):
             await abandon(each, channel_point)
+
+    async def close_channel(self, channel_point: str) -> None:
+        path = f"/v1/channels/{channel_point.replace(':', '/')}"
+        await until(lambda: self._is_active(channel_point))
+        async with aclosing(self._peers.stream("DELETE", path)) as updates:
+            await anext(updates)  # the closing transaction is published
+        await self.mine()
+
+    async def _is_active(self, channel_point: str) -> bool:
+        response = await self._peers.call("GET", "/v1/channels?active_only=true")
+        return any(
+            each["channel_point"] == channel_point for each in response["channels"]
+        )
 
     async def reorganise(self, depth: int) -> None:
         async with connected(access.load(self.harbour.home).btcd) as chain:

@@ -100,6 +100,21 @@ async def test_asking_twice_finds_the_same_invoice(
     assert (request_.order_id, request_.sats) == (order_id, PRICE)
 
 
+async def test_asking_late_finds_an_invoice_that_can_be_paid(
+    world: World, order_id: str, request_: PaymentRequest
+) -> None:
+    """Whoever asked before died, and the invoice has expired or was cancelled since."""
+    assert await world.payments.cancel(request_)
+    late = await world.payments.request(order_id, PRICE, lives=HOUR)
+    assert late.payment_hash != request_.payment_hash
+    again = await world.payments.request(order_id, PRICE, lives=HOUR)
+    assert again.lightning_invoice == late.lightning_invoice
+    await world.pay(late)
+    assert await world.payments.settle(late)
+    assert await state_of(world, late) is InvoiceState.SETTLED
+    assert await state_of(world, request_) is InvoiceState.CANCELLED
+
+
 async def test_another_sum_is_another_invoice(
     world: World, order_id: str, request_: PaymentRequest
 ) -> None:

@@ -127,6 +127,17 @@ async def test_a_caller_that_is_gone_finds_its_channel(
     await world.mine()
 
 
+async def test_a_channel_that_its_peer_has_closed_is_found_as_opened(
+    world: World, order_id: str
+) -> None:
+    """It was opened, and is paid for, even if nobody has looked until now."""
+    opening, coin = await published(world, order_id)
+    await world.mine()
+    await world.close_channel(opening.channel_point)
+    found = await world.seller.find(order_id, [coin])
+    assert found == replace(opening, height=found.height)
+
+
 async def published(world: World, order_id: str) -> tuple[Opening, Coin]:
     coin = await world.fill(_some())
     await world.seller.connect(world.peer, [world.at])

@@ -1,4 +1,5 @@
 import asyncio
+import socket
 from collections.abc import AsyncIterator
 from contextlib import aclosing
 from pathlib import Path
@@ -6,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import NodeAway, NodeRefused
-from leyden.lnd.client import Lnd, connect
+from leyden.lnd.client import Lnd, connect, session
 from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
 from tests.authority import Authority
@@ -114,3 +115,24 @@ async def test_a_call_that_is_cancelled_leaves_no_connection(
         calling.cancel()
         await asyncio.wait([calling])
         await busy.all_left()
+
+
+async def test_a_server_that_vanishes_is_noticed(
+    authority: Authority, tmp_path: Path
+) -> None:
+    """A stream would wait forever for an lnd whose machine has failed."""
+    line = b'{"result":{"state":"LOCKED"}}\n'
+    async with (
+        BusyServer(tmp_path, NAME, authority).serving(line) as busy,
+        session() as calls,
+        calls.get(
+            f"https://{HOST}:{busy.port}/",
+            ssl=trusting(authority.pem),
+            server_hostname=NAME,
+        ) as response,
+    ):
+        assert response.connection is not None
+        assert response.connection.transport is not None
+        opened = response.connection.transport.get_extra_info("socket")
+        assert opened.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE) == 1
+        assert opened.getsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE) == 60

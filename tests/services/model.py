@@ -274,7 +274,8 @@ class Model:
         return True
 
     def _end(self, sale: Sale, status: str) -> None:
-        if sale.promised:
+        went_back = sale.invoice == "cancelled" and sale.held < sale.total
+        if sale.promised or went_back:
             sale.paid_at = None
         to_account = min(sale.charged, sale.held - sale.promised, self.owed[sale.who])
         before = self.credit[sale.who]

@@ -10,7 +10,7 @@ from leyden.domain.destinations import Destination
 from leyden.domain.fundings import WalletTransaction
 from leyden.domain.openings import Opening, OpeningRefused, SellerWallet
 from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState, Outpoint
+from leyden.domain.payments import InvoiceState, Outpoint, PaymentRequest
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
@@ -152,6 +152,37 @@ async def test_a_peer_that_refuses_gets_its_payment_back(shop: ShopHarness) -> N
     order = await paid(shop, await shop.create(channel()))
     assert order.status is Status.FAILED
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
+
+
+async def test_what_went_back_was_not_paid_whoever_tells_of_it_first(
+    shop: ShopHarness,
+) -> None:
+    """The treasury's stream tells of the cancelled payment before its answer comes."""
+    cancel = shop.payments.cancel
+
+    async def told_of_first(request: PaymentRequest) -> bool:
+        cancelled = await cancel(request)
+        await shop.hear()
+        return cancelled
+
+    shop.payments.cancel = told_of_first  # type: ignore[method-assign]
+    shop.seller.refuses = "chan size exceeds maximum"
+    order = await paid(shop, await shop.create(channel()))
+    assert (order.status, order.paid) == (Status.FAILED, False)
+    assert await shop.credit() == 0
+
+
+async def test_coins_that_became_credit_were_paid(shop: ShopHarness) -> None:
+    """Its invoice was cancelled, but nothing went back."""
+    shop.seller.refuses = "chan size exceeds maximum"
+    order = await shop.create(channel())
+    shop.payments.send(order.onchain_address, PRICE)
+    shop.payments.mine()
+    await shop.settle_down()
+    order = await shop.get(order)
+    assert (order.status, order.paid) == (Status.FAILED, True)
+    assert order.invoice is InvoiceState.CANCELLED
+    assert await shop.credit() == order.credit_refund == PRICE
 
 
 async def test_an_answer_that_was_lost_opens_nothing_twice(shop: ShopHarness) -> None:

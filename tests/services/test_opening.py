@@ -1,6 +1,7 @@
 """The opening of a direct channel: what is asked, what is kept, and when again."""
 
-from collections.abc import AsyncIterator, Sequence
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import datetime, timedelta
 
 import pytest
@@ -11,14 +12,23 @@ from leyden.domain.orders import Event, Order, Status, advance
 from leyden.domain.payments import InvoiceState
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
+from leyden.errors import Lost
 from leyden.sellers.base import WantedOpening
 from leyden.sellers.fake import FakeSeller
 from leyden.sellers.fake_channels import FEE_VBYTES
+from leyden.services.channels.opening import open_channel
 from leyden.services.channels.reservations import HOUR
 from leyden.services.channels.shop import OPENING
 from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.tasks.work import Work
 from leyden.values import replace
-from tests.services.shop_harness import HARBOUR, ShopHarness, request_of
+from tests.services.shop_harness import (
+    HARBOUR,
+    LIGHTHOUSE,
+    ShopHarness,
+    at_once,
+    request_of,
+)
 from tests.services.test_direct_channels import (
     OTHER,
     PEER,
@@ -299,7 +309,92 @@ async def test_what_was_paid_otherwise_is_asked_for_anew_once_nothing_can_come(
     assert await shop.status(order) is Status.FILLED
 
 
+class Slow(FakeSeller):
+    """A seller that connects to a peer while something else happens, in full."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.happens: Callable[[], Awaitable[None]] | None = None
+
+    async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
+        if self.happens is not None:
+            happens, self.happens = self.happens, None
+            await happens()
+        return await super().connect(pubkey, addresses)
+
+
+async def test_who_lost_the_order_to_another_process_opens_nothing(
+    shop: ShopHarness,
+) -> None:
+    """It slept for so long, and the other has returned the payment by now."""
+    seller, before = Slow(), shop.seller
+    seller.coins, seller.online = before.coins, before.online
+    shop.seller = seller
+    seller.freezes = True
+    order = await paid(shop, await shop.create(channel()))
+    seller.thaw(refuses=True)
+
+    async def another_gives_up() -> None:
+        shop.now += timedelta(seconds=30)
+        seller.refuses = "channel rejected"
+        await shop.work(OPENING)
+        assert await shop.status(order) is Status.FAILED
+        seller.refuses = ""
+
+    seller.happens = another_gives_up
+    shop.now += timedelta(seconds=5)
+    until = shop.now + timedelta(seconds=30)
+    async with shop.database.transaction() as tx:
+        (claim,) = await tx.tasks.claim(OPENING, now=shop.now, until=until, most=1)
+    with pytest.raises(Lost):
+        await open_channel(shop.shop, Work(shop.database, claim))
+    assert seller.opened_for(order.id) == []
+    assert invoice_of(shop, order) is InvoiceState.CANCELLED
+
+
 # The limits, once more: settings may have changed since it was ordered.
+
+
+class Together(FakeSeller):
+    """A seller that reaches two peers at once, or none."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.both = asyncio.Barrier(2)
+
+    async def connect(self, pubkey: str, addresses: Sequence[str]) -> bool:
+        async with asyncio.timeout(10):
+            await self.both.wait()
+        return await super().connect(pubkey, addresses)
+
+
+@pytest.mark.parametrize(
+    ("peers", "most"), [((PEER, PEER), 9_000_000), ((PEER, OTHER), 1_900_000)]
+)
+async def test_of_two_orders_that_are_submitted_at_once_one_waits(
+    shop: ShopHarness, peers: tuple[str, str], most: int
+) -> None:
+    """For one node, or beyond what an hour may open, whichever process opens it."""
+    whose = HARBOUR, LIGHTHOUSE
+    orders = [
+        await shop.create(channel(peer), who)
+        for peer, who in zip(peers, whose, strict=True)
+    ]
+    for order in orders:
+        shop.payments.pay(request_of(order))
+    await shop.hear()
+    shop.rules = replace(shop.rules, seller_most_per_hour=Sats(most))
+    shop.seller, before = Together(), shop.seller
+    shop.seller.coins, shop.seller.online = before.coins, before.online
+    shop.seller.freezes = True
+    async with shop.database.transaction() as tx:
+        claims = await tx.tasks.claim(
+            OPENING, now=shop.now, until=shop.now + timedelta(seconds=30), most=2
+        )
+    works = [Work(shop.database, claim) for claim in claims]
+    await at_once(*(open_channel(shop.shop, work) for work in works))
+    states = sorted([await shop.status(order) for order in orders])
+    assert states == [Status.CREATING, Status.SUBMITTED]
 
 
 @pytest.mark.parametrize(("most", "opened"), [(2_000_000, True), (1_999_999, False)])
@@ -363,6 +458,34 @@ async def test_a_channel_that_is_found_published_is_filled(shop: ShopHarness) ->
         (Status.CREATED, Status.SUBMITTED),
         (Status.SUBMITTED, Status.FILLED),
     ]
+
+
+async def test_a_settled_payment_is_not_credited_before_the_seller_is_asked(
+    shop: ShopHarness,
+) -> None:
+    """The database was restored, and does not know of the channel that it paid for."""
+    order = await shop.create(channel())
+    coins = await coins_of(shop, order)
+    shop.payments.pay(request_of(order))
+    await shop.hear()
+    wanted = WantedOpening(
+        order_id=order.id,
+        pubkey=PEER,
+        capacity=order.quote.channel.capacity,
+        announce=False,
+        coins=tuple(coins),
+        fee_sat_per_vb=10,
+    )
+    assert isinstance(await shop.seller.open(wanted), Opening)
+    assert await shop.payments.settle(request_of(order))
+    shop.deafen()
+    shop.seller.away = True
+    await at(shop, shop.now + timedelta(minutes=15))
+    assert await shop.status(order) is Status.CREATING
+    shop.seller.away = False
+    await at(shop, shop.now + timedelta(seconds=5))
+    assert await shop.status(order) is Status.FILLED
+    assert await shop.credit() == LEFT
 
 
 class Leaving(FakeSeller):

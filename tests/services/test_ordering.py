@@ -24,6 +24,7 @@ from tests.services.shop_harness import (
     LIGHTHOUSE,
     PRICE,
     ShopHarness,
+    request_of,
 )
 from tests.services.test_direct_channels import channel
 from tests.services.told import types_told
@@ -160,6 +161,21 @@ def covering(what: Reason, source: str, sats: int) -> Entry:
         organization_id=HARBOUR,
         order_id=ID,
     )
+
+
+async def test_an_order_that_is_sent_again_late_can_be_paid(
+    harness: ShopHarness,
+) -> None:
+    """Its process died between invoice and order, and the invoice has expired since."""
+    lives = harness.rules.order_lives
+    first = await harness.payments.request("the same order", Sats(PRICE), lives=lives)
+    assert await harness.payments.cancel(first)
+    await harness.pass_time(hours=2)
+    order = await harness.create(order_id="the same order")
+    harness.payments.pay(request_of(order))
+    await harness.settle_down()
+    assert await harness.status(order) is Status.CREATED
+    await harness.prove()
 
 
 async def test_credit_covers_what_it_can(harness: ShopHarness) -> None:

@@ -1,15 +1,20 @@
 """Coins, case by case: they add up, lie deep enough, and may be taken back."""
 
+from collections.abc import Sequence
+
 import pytest
 
 from leyden.domain import ledger
 from leyden.domain.orders import Status
-from leyden.domain.payments import InvoiceState
+from leyden.domain.payments import InvoiceState, PaymentRequest, PaymentUpdate
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
+from leyden.services.channels import payment_sweep
 from leyden.services.channels.checkout import record_payment
+from leyden.services.channels.shop import TICKET
 from leyden.values import replace
 from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
+from tests.services.told import types_told
 
 
 async def test_coins_buy_a_ticket_once_they_lie_deep_enough(
@@ -226,6 +231,29 @@ async def test_the_same_output_mined_again_is_booked_again_once(
         assert await harness.place(ledger.RECEIVED) == -PRICE
     assert await harness.status(order) is Status.CREATED
     assert await harness.credit() == 0
+
+
+async def test_an_answer_from_before_the_block_takes_nothing_back(
+    harness: ShopHarness,
+) -> None:
+    """The treasury was asked before the block came, and answers after it was heard."""
+    order = await harness.create()
+    harness.payments.send(order.onchain_address, PRICE)
+    await harness.settle_down()
+    lookup = harness.payments.lookup
+
+    async def late(requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
+        answer = await lookup(requests)
+        harness.payments.mine()
+        await harness.hear()
+        await harness.work(TICKET)
+        return answer
+
+    harness.payments.lookup = late  # type: ignore[method-assign]
+    await payment_sweep.look_up(harness.shop, [request_of(order)])
+    assert await harness.status(order) is Status.CREATED
+    assert await harness.place(ledger.receivable(HARBOUR)) == 0
+    assert "payment.returned" not in await types_told(harness.database, HARBOUR)
 
 
 async def test_a_spent_credit_that_the_chain_takes_back_becomes_a_receivable(

@@ -7,7 +7,10 @@ import pytest
 
 from leyden.domain.orders import Changes, Order, Status
 from leyden.domain.payments import InvoiceState
+from leyden.errors import Lost
+from leyden.services.channels.refunds import refund
 from leyden.services.channels.shop import TICKET, WITHDRAWAL
+from leyden.tasks.work import Work
 from tests.services.shop_harness import PRICE, ShopHarness, request_of
 
 
@@ -48,6 +51,32 @@ async def test_a_held_payment_is_handed_back_before_its_order_fails(
     assert await harness.status(order) is Status.FAILED
     assert harness.payments.invoices[order.payment_hash].state is InvoiceState.CANCELLED
     assert not await is_due(harness, TICKET)
+
+
+async def test_who_lost_the_order_to_another_process_hands_nothing_back(
+    harness: ShopHarness,
+) -> None:
+    """It slept for so long, and the other may be opening the channel by now."""
+    order = await harness.create()
+    harness.payments.pay(request_of(order))
+    await harness.hear()
+    works = []
+    for _ in range(2):
+        async with harness.database.transaction() as tx:
+            until = harness.now + timedelta(seconds=30)
+            (claim,) = await tx.tasks.claim(
+                TICKET, now=harness.now, until=until, most=1
+            )
+        works.append(Work(harness.database, claim))
+        harness.now = until
+    slept, other = works
+    order = await harness.get(order)
+    with pytest.raises(Lost):
+        await refund(harness.shop, slept, order)
+    assert harness.payments.invoices[order.payment_hash].state is InvoiceState.ACCEPTED
+    await refund(harness.shop, other, order)
+    assert harness.payments.invoices[order.payment_hash].state is InvoiceState.CANCELLED
+    assert await harness.status(order) is Status.FAILED
 
 
 async def test_coins_are_credited_without_asking_the_treasury(

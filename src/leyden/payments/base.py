@@ -26,7 +26,8 @@ class Payments(Protocol):
     ) -> PaymentRequest:
         """Create an invoice and an address for an order.
 
-        The second call for the same order and sum returns the same invoice.
+        The second call for the same order and sum returns the same invoice, unless that
+        one has expired or was cancelled: then it creates another one.
         """
         ...
 

@@ -67,6 +67,8 @@ class FakePayments:
         """Create an address and an invoice, or return the existing invoice."""
         self._answer()
         payment_hash = hashlib.sha256(f"{order_id} {sats}".encode()).hexdigest()
+        while self._is_cancelled(payment_hash):
+            payment_hash = hashlib.sha256(payment_hash.encode()).hexdigest()
         self._addresses += 1
         # Of the order, too: a fake that is started again repeats no address.
         place = f"{order_id} {self._addresses}"
@@ -173,6 +175,10 @@ class FakePayments:
             for each in self.invoices.values()
             if each.state in {InvoiceState.ACCEPTED, InvoiceState.SETTLED}
         ]
+
+    def _is_cancelled(self, payment_hash: str) -> bool:
+        found = self.invoices.get(payment_hash)
+        return found is not None and found.state is InvoiceState.CANCELLED
 
     def _known(self, request: PaymentRequest) -> Invoice:
         if (invoice := self.invoices.get(request.payment_hash)) is None:

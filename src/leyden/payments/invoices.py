@@ -8,13 +8,14 @@ from leyden.domain.payments import Invoice, InvoiceState, PaidOrder
 from leyden.domain.units import Sats
 
 MEMO: Final = "Channel order "  # by which ours are known among others
+CANCELLED: Final = "CANCELED"  # or expired
 UNDECIDED: Final = {InvoiceState.OPEN, InvoiceState.ACCEPTED}
 
 _STATES: Final = {
     "OPEN": InvoiceState.OPEN,
     "ACCEPTED": InvoiceState.ACCEPTED,
     "SETTLED": InvoiceState.SETTLED,
-    "CANCELED": InvoiceState.CANCELLED,
+    CANCELLED: InvoiceState.CANCELLED,
 }
 _HELD: Final = "ACCEPTED"
 _PAID: Final = {_HELD, "SETTLED"}

@@ -1,13 +1,14 @@
 """Payments through an lnd: hold invoices, and on-chain addresses.
 
 The preimage of each invoice is derived from the order and the sum, so that
-a second request returns the first invoice, and no secret has to be stored.
+a second request returns the first invoice, and no secret has to be stored. If the
+first invoice has expired by then, the second request creates another one.
 """
 
 import asyncio
 import base64
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from contextlib import aclosing
 from datetime import timedelta
 from typing import Any
@@ -37,6 +38,7 @@ _NOT_FOUND = 5  # gRPC's
 # more than half a day to create the ticket in, which takes us half an hour.
 _CLTV_EXPIRY = 80
 _LOOKUPS_AT_ONCE = 16
+_MOST_TRIES = 20  # of requests for one order: its process died before it was stored
 _MOST_INVOICES = 10_000
 
 
@@ -53,21 +55,19 @@ class LndPayments:
         self, order_id: str, sats: Sats, *, lives: timedelta
     ) -> PaymentRequest:
         """Create an invoice and an address, or return the existing invoice."""
-        payment_hash = hashlib.sha256(self._preimage(order_id, sats)).digest()
-        invoice = {
-            "memo": f"{invoices.MEMO}{order_id}",
-            "hash": _base64(payment_hash),
-            "value": str(sats),
-            "expiry": str(int(lives.total_seconds())),
-            "cltv_expiry": str(_CLTV_EXPIRY),
-            "private": True,
-        }
-        try:
-            created = await self._treasury.call("POST", "/v2/invoices/hodl", invoice)
-        except NodeRefused as error:
-            if _DUPLICATE not in error.message:
-                raise refusal(error) from error
-            created = await self._found(payment_hash.hex())
+        for preimage in self._preimages(order_id, sats):
+            payment_hash = hashlib.sha256(preimage).digest()
+            invoice = {
+                "memo": f"{invoices.MEMO}{order_id}",
+                "hash": _base64(payment_hash),
+                "value": str(sats),
+                "expiry": str(int(lives.total_seconds())),
+                "cltv_expiry": str(_CLTV_EXPIRY),
+                "private": True,
+            }
+            created = await self._create(payment_hash, invoice)
+            if created.get("state") != invoices.CANCELLED:
+                break
         address = await self._call("GET", "/v1/newaddress?type=WITNESS_PUBKEY_HASH")
         return PaymentRequest(
             order_id=order_id,
@@ -96,7 +96,7 @@ class LndPayments:
 
     async def settle(self, request: PaymentRequest) -> bool:
         """Settle a held payment."""
-        preimage = self._preimage(request.order_id, request.sats)
+        preimage = self._preimage_of(request)
         try:
             await self._treasury.call(
                 "POST", "/v2/invoices/settle", {"preimage": _base64(preimage)}
@@ -174,8 +174,28 @@ class LndPayments:
             self._watch.follow(payment_hash)
         return invoice
 
-    async def _found(self, payment_hash: str) -> dict[str, Any]:
-        return await self._call("GET", f"/v1/invoice/{payment_hash}")
+    def _preimages(self, order_id: str, sats: Sats) -> Iterator[bytes]:
+        """Yield the preimage of an order's invoice, and of those in its place."""
+        yield self._preimage(order_id, sats)
+        for number in range(2, _MOST_TRIES + 1):
+            yield self._preimage(f"{order_id} {number}", sats)
+
+    def _preimage_of(self, request: PaymentRequest) -> bytes:
+        for preimage in self._preimages(request.order_id, request.sats):
+            if hashlib.sha256(preimage).hexdigest() == request.payment_hash:
+                return preimage
+        raise unknown_invoice()
+
+    async def _create(
+        self, payment_hash: bytes, invoice: dict[str, Any]
+    ) -> dict[str, Any]:
+        """Create an invoice, or return the existing one with its state."""
+        try:
+            return await self._treasury.call("POST", "/v2/invoices/hodl", invoice)
+        except NodeRefused as error:
+            if _DUPLICATE not in error.message:
+                raise refusal(error) from error
+        return await self._call("GET", f"/v1/invoice/{payment_hash.hex()}")
 
     async def _call(self, method: str, path: str) -> dict[str, Any]:
         try:

@@ -38,6 +38,7 @@ _WEIGHT_PER_VBYTE: Final = 4
 _KILO: Final = 1_000
 _DIAL_S: Final = 10
 _OFFLINE: Final = "is not online"
+_UNSPENT: Final = "/v1/utxos?min_confs=1&max_confs=2147483647"
 # What spends the funding transaction is in a block for these, so that one is too.
 _CLOSED_IN_BLOCK: Final = "pending_force_closing_channels"
 _CLOSING: Final = ("waiting_close_channels", _CLOSED_IN_BLOCK)
@@ -67,7 +68,7 @@ class LndSeller:
         """Return the seller's keys, coins and chain."""
         info, unspent, balance, fee = await asyncio.gather(
             self._lnd.call_or_away("GET", "/v1/getinfo"),
-            self._lnd.call_or_away("GET", "/v1/utxos?min_confs=1&max_confs=2147483647"),
+            self._lnd.call_or_away("GET", _UNSPENT),
             self._lnd.call_or_away("GET", "/v1/balance/blockchain"),
             self._lnd.call_or_away("GET", f"/v2/wallet/estimatefee/{_SOON_BLOCKS}"),
         )
@@ -108,11 +109,11 @@ class LndSeller:
 
     async def find(self, order_id: str, coins: Sequence[Coin]) -> Opening:
         """Look for the channel by its memo, then for an opening by its coins."""
-        pending, opened, leases = await asyncio.gather(
-            self._lnd.call_or_away("GET", "/v1/channels/pending"),
-            self._lnd.call_or_away("GET", "/v1/channels"),
-            self._lnd.call_or_away("POST", "/v2/wallet/utxos/leases", {}),
-        )
+        # One after the other, in the order in which an opening proceeds: else it could
+        # leave one list, and be missed in the next.
+        leases = await self._lnd.call_or_away("POST", "/v2/wallet/utxos/leases", {})
+        pending = await self._lnd.call_or_away("GET", "/v1/channels/pending")
+        opened = await self._lnd.call_or_away("GET", "/v1/channels")
         for channel in opened["channels"]:
             if channel.get("memo") == order_id:
                 point = str(channel["channel_point"])
@@ -132,6 +133,8 @@ class LndSeller:
         locked = {_outpoint(each["outpoint"]) for each in leases["locked_utxos"]}
         if any(coin.outpoint in locked for coin in coins):
             return Opening(state=OpeningState.UNDECIDED)
+        if point := await self._closed_point({coin.outpoint for coin in coins}):
+            return await self._signed_opening(point, confirmed=True)
         return Opening(state=OpeningState.NONE)
 
     async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
@@ -168,8 +171,8 @@ class LndSeller:
 
     async def closed(self) -> list[ClosedChannel]:
         """List channels that are closed, or being closed."""
-        response, pending = await asyncio.gather(
-            self._lnd.call_or_away("GET", "/v1/channels/closed"),
+        closed, pending = await asyncio.gather(
+            self._closed_channels(),
             self._lnd.call_or_away("GET", "/v1/channels/pending"),
         )
         channels = [
@@ -178,8 +181,7 @@ class LndSeller:
                 by_seller=channel.get("close_initiator") == "INITIATOR_LOCAL",
                 height=int(channel["close_height"]),
             )
-            for channel in response["channels"]
-            if channel["close_type"] not in {"FUNDING_CANCELED", "ABANDONED"}
+            for channel in closed
         ]
         for kind in _CLOSING:
             for channel in pending[kind]:
@@ -219,6 +221,37 @@ class LndSeller:
     async def close(self) -> None:
         """Close the connections to the seller."""
         await self._lnd.close()
+
+    async def _closed_point(self, coins: Collection[Outpoint]) -> str:
+        """Return the closed channel that these coins opened; "" if there is none.
+
+        lnd forgets the memo of a channel once its closing is confirmed.
+        """
+        unspent = await self._lnd.call_or_away("GET", _UNSPENT)
+        if {_outpoint(each["outpoint"]) for each in unspent["utxos"]}.issuperset(coins):
+            return ""
+        info = await self._lnd.call_or_away("GET", "/v1/getinfo")
+        since = max(0, int(info["block_height"]) - _WINDOW)
+        spending = {
+            each["tx_hash"]
+            for each in await self._lnd.transactions(since)
+            for spent in each["previous_outpoints"]
+            if Outpoint.parse(spent["outpoint"]) in coins
+        }
+        for channel in await self._closed_channels():
+            point = str(channel["channel_point"])
+            if point.partition(":")[0] in spending:
+                return point
+        return ""
+
+    async def _closed_channels(self) -> list[dict[str, Any]]:
+        """List channels whose closing is confirmed, without those that never opened."""
+        response = await self._lnd.call_or_away("GET", "/v1/channels/closed")
+        return [
+            channel
+            for channel in response["channels"]
+            if channel["close_type"] not in {"FUNDING_CANCELED", "ABANDONED"}
+        ]
 
     async def _signed_opening(
         self, channel_point: str, *, confirmed: bool = False

@@ -77,10 +77,13 @@ def hand_back(work: UnitOfWork, order: Order) -> Order:
 
 def end(work: UnitOfWork, order: Order, event: Event) -> Order:
     """End the order and return all money it holds to where it came from."""
+    holds = work.holds(order)
+    # If its payment is returned, or was before, the order was never paid.
+    was_returned = order.invoice is InvoiceState.CANCELLED and holds < order.total_fee
     entries = ledger.release(
         order_id=order.id,
         organization_id=order.organization_id,
-        holds=work.holds(order),
+        holds=holds,
         held_htlc=order.held_htlc,
         charged=order.charged,
         owes=work.owes(order.organization_id),
@@ -97,8 +100,7 @@ def end(work: UnitOfWork, order: Order, event: Event) -> Order:
             order,
             event,
             credit_refund=Sats(order.credit_refund + ledger.credit_total(entries)),
-            # The payment was returned, so the order was never paid.
-            paid_at=None if order.held_htlc else order.paid_at,
+            paid_at=None if order.held_htlc or was_returned else order.paid_at,
             invoice=InvoiceState.CANCELLED if order.held_htlc else order.invoice,
         )
     )

@@ -39,6 +39,7 @@ from leyden.sellers.base import Seller, WantedOpening
 from leyden.services.channels import reservations
 from leyden.services.channels.filling import fill
 from leyden.services.channels.holding import credit, hand_back, settle
+from leyden.services.channels.payment_sweep import look_up
 from leyden.services.channels.refunds import refund
 from leyden.services.channels.shop import Shop
 from leyden.services.channels.unit_of_work import UnitOfWork
@@ -68,12 +69,27 @@ async def open_channel(shop: Shop, due: ClaimedTask) -> None:
             "unknown whether the seller opened a channel",
             extra={"order": order.id, "why": str(error)},
         )
-        current = await shop.database.reader.orders.get(due.key)
-        # No opening was requested: treat it as if the buyer's node never connected.
-        if current.status in _NOT_ASKED and _waited_long(shop, current):
-            await refund(shop, due, current)
-        else:
+        if not await _give_up_unasked(shop, due):
             await _reschedule(shop, due, _RETRY_AFTER)
+
+
+async def _give_up_unasked(shop: Shop, due: ClaimedTask) -> bool:
+    """Refund an order if the seller did not respond for as long as it waits.
+
+    No opening was requested, so this is as if the buyer's node never connected. But a
+    database that was restored may not know of one: look up the payment first. If it
+    was settled, so was its channel published, and only the seller can tell.
+    """
+    order = await shop.database.reader.orders.get(due.key)
+    if order.status not in _NOT_ASKED or not _waited_long(shop, order):
+        return False
+    if order.held_htlc and (request := order.payment_request):
+        await look_up(shop, [request])
+        order = await shop.database.reader.orders.get(due.key)
+        if not _waited_long(shop, order):
+            return False
+    await refund(shop, due, order)
+    return True
 
 
 class _Step:
@@ -107,6 +123,8 @@ class _Step:
                 fee_sat_per_vb=wallet.fee_sat_per_vb,
                 zero_conf=self._to.zero_conf,
             )
+            # Else another process may have returned the payment by now.
+            await self._shop.database.reader.tasks.check_held(self._due.claim)
             answer = await self._seller.open(request)
             if isinstance(answer, OpeningRefused):
                 opening = await self._seller.find(self._order.id, coins)
@@ -178,6 +196,7 @@ class _Step:
             if order.status not in _NOT_ASKED:
                 await self._due.reschedule(tx, due=work.now)
                 return False
+            await tx.seller.lock()  # so that no other order is counted meanwhile
             is_peer_busy = await tx.orders.is_opening_to(self._to.pubkey, but=order.id)
             capacity = await tx.orders.capacity_asked_since(
                 work.now - reservations.HOUR

@@ -30,11 +30,13 @@ async def look_up(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
     A payment that the treasury does not list is gone only if the treasury
     knows the order: a treasury that was replaced or restored never had the
     invoice or the coins. A payment that is booked during the request is not
-    gone either, so the outputs that may vanish are read before it.
+    gone either, so the outputs that may vanish are read before it. For the same
+    reason, one that was unconfirmed before is not reversed if it still is.
     """
     reader = shop.database.reader.outputs
     known = await reader.of_orders(each.order_id for each in requests)
     updates = await shop.payments.lookup(requests)
+    unconfirmed = {each.outpoint for each in known if each.state is OutputState.SEEN}
     listed = {each.outpoint for each in updates if isinstance(each, Output)}
     unknown = {
         each.payment_hash
@@ -58,7 +60,14 @@ async def look_up(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
         and each.state in _MAY_VANISH
         and each.outpoint not in listed
     ]
-    await record_payments(shop, updates, now=shop.clock())
+    news = [
+        each
+        for each in updates
+        if not isinstance(each, Output)
+        or each.confirmations != 0
+        or each.outpoint not in unconfirmed
+    ]
+    await record_payments(shop, news, now=shop.clock())
 
 
 async def sweep(shop: Shop, due: ClaimedTask) -> None:

@@ -15,11 +15,13 @@ async def refund(shop: Shop, due: ClaimedTask, order: Order) -> None:
     """Fail the order and refund its payments; cancel a held HTLC first.
 
     If the HTLC cannot be cancelled, it has been settled and is ours: the
-    order's money becomes credit.
+    order's money becomes credit. If another process has claimed the task, nothing
+    is cancelled: that process may be opening the channel that the HTLC pays for.
     """
     request = order.payment_request
     handed_back = True
     if order.held_htlc and request is not None:
+        await shop.database.reader.tasks.check_held(due.claim)
         handed_back = await shop.payments.cancel(request)
     async with due.transaction() as tx:
         work = await UnitOfWork.load(
