@@ -167,6 +167,20 @@ async def test_an_order_that_ends_gives_back_all_of_it(
 
 
 @pytest.mark.parametrize(
+    ("lacks", "paid_at"), [(0, NOW), (1, None)], ids=["paid another way", "returned"]
+)
+async def test_an_order_whose_payment_was_returned_was_never_paid(
+    stored_order: StoredOrder, lacks: int, paid_at: datetime | None
+) -> None:
+    given = ORDER.with_changes(
+        status=Status.CREATED, invoice=InvoiceState.CANCELLED, paid_at=NOW
+    )
+    await stored_order.have(given, {HELD: given.total_fee - lacks})
+    async with stored_order.deciding() as (work, order):
+        assert holding.end(work, order, Event.CANCELLED).paid_at == paid_at
+
+
+@pytest.mark.parametrize(
     ("invoice", "offered", "due"),
     [
         (InvoiceState.OPEN, False, {CLOSING: LATER}),
