@@ -351,8 +351,8 @@ class Life:
     async def check_channels(self, found: list[Order]) -> None:
         """A channel for each filled order, told if closed; no coin is reserved.
 
-        Any other order has none, unless its payment went back while it was signed, or
-        another transaction has its coin.
+        Any other order has none, unless its payment went back while it was signed (its
+        buyer may cancel it once it has failed), or another transaction has its coin.
         """
         seller, database = self.harness.seller, self.harness.database
         direct = [each for each in found if each.destination is not None]
@@ -362,8 +362,9 @@ class Life:
                 assert opened == [each.channel_point], each
             lost = any(seller.channels[point].rival for point in opened)
             assert not lost or each.status is not Status.FILLED, each
-            stands = lost or each.status in {Status.FILLED, Status.FAILED}
-            assert stands or not opened, each
+            moves = await database.reader.moves.of_order(each.id)
+            stands = {Status.FILLED, Status.FAILED} & {after for _, after in moves}
+            assert lost or stands or not opened, each
         assert {each.status for each in direct} <= ENDED
         assert await database.reader.reserved_coins.all_() == set()
         ended = {each.point for each in seller.ended}
