@@ -153,6 +153,8 @@ def digest(path: Path) -> str:
 def within(root: Path, context: Path, *words: str) -> str:
     """Run a program in what an image unpacks to, as its user."""
     recipe = dockerfiles.parse((context / "Dockerfile").read_text())
+    root.mkdir()
+    root.chmod(0o755)  # despite the umask, which `leyden test` sets
     for each in recipe.layers:
         with tarfile.open(context / each) as archive:
             archive.extractall(root, filter="fully_trusted")  # noqa: S202  ours
