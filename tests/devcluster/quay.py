@@ -438,7 +438,7 @@ class Traffic:
             each.join()
 
     def _run(self) -> None:
-        while not self._ended.wait(0.02):
+        while not self._ended.wait(0.25):  # a key has 600 requests a minute
             began = time.monotonic()
             try:
                 why = self._ask()

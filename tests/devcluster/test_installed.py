@@ -75,7 +75,7 @@ def test_a_node_is_created_reached_and_kept_through_an_upgrade(quay: Quay) -> No
     customer = customer_of(quay)
     with quays.receiver(quay.host) as (url, taken):
         settings = {**SETTINGS, "whitelist": [quay.host], "webhook": url}
-        node = customer.create("harbour light", settings)
+        node = customer.create("harbour light", {**settings, "listen": False})
         customer.is_(node, "waiting_init")
         until("its webhook", lambda: taken)
         assert taken[0]["details"] == {"status": "waiting_init"}
@@ -154,7 +154,9 @@ def test_whatever_of_it_is_killed_nodes_live_on_and_what_was_answered_is_done(
     with quays.receiver(quay.host) as (url, taken):
 
         def create(name: str) -> str:
+            # There are fewer ports for peers than nodes.
             settings = {**SETTINGS, "whitelist": [quay.host], "webhook": url}
+            settings["listen"] = False
             wish = {"network": "testnet", "type": "standard", "settings": settings}
             made = customer.insist("POST", body={**wish, "name": f"{component} {name}"})
             return str(made["node_id"])
