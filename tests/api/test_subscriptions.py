@@ -4,7 +4,6 @@ import json
 
 import pytest
 
-from leyden.api.app import Api
 from leyden.domain.accounts import Scope
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.events.tails import Tails
@@ -151,11 +150,9 @@ async def test_a_change_is_held_to_the_same_rules(alice: Caller) -> None:
     assert (await alice.get(one)).json()["url"] == URL
 
 
-async def test_a_key_with_less_scope_has_less_to_do_with_it(
-    api: Api, platform: Platform, alice: Caller
-) -> None:
-    made = (await alice.post("/subscriptions", NEW)).json()
-    _, text = await api_keys.create(
+async def with_less_scope(alice: Caller, platform: Platform) -> Caller:
+    """Return a caller of the same organization whose key is for nodes alone."""
+    _, key = await api_keys.create(
         platform,
         alice.organization_id,
         name="nodes",
@@ -163,7 +160,14 @@ async def test_a_key_with_less_scope_has_less_to_do_with_it(
         expires=None,
         actor="test",
     )
-    nodes = Caller(api, text, alice.organization_id)
+    return Caller(alice.api, key, alice.organization_id)
+
+
+async def test_a_key_with_less_scope_has_less_to_do_with_it(
+    platform: Platform, alice: Caller
+) -> None:
+    made = (await alice.post("/subscriptions", NEW)).json()
+    nodes = await with_less_scope(alice, platform)
     one = f"/subscriptions/{made['subscription_id']}"
     assert (await nodes.get("/subscriptions")).json() == {"subscriptions": []}
     for path, body in (
@@ -189,15 +193,7 @@ async def test_a_key_with_less_scope_sees_nothing_of_what_was_sent_before(
     for kind in ("node.failed", "order.paid", "node.failed"):
         assert (await alice.post(f"{one}/test", {"type": kind})).status == 200
     assert (await alice.post(one, {"types": ["node.failed"]})).status == 200
-    _, key = await api_keys.create(
-        platform,
-        alice.organization_id,
-        name="nodes",
-        scopes=[Scope.NODE],
-        expires=None,
-        actor="operator:test",
-    )
-    less = Caller(alice.api, key, alice.organization_id)
+    less = await with_less_scope(alice, platform)
     seen = (await less.get(f"{one}/deliveries?limit=2")).json()["deliveries"]
     assert [each["type"] for each in seen] == ["node.failed", "node.failed"]
     assert all(len(each["attempts"]) == 1 for each in seen)

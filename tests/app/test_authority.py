@@ -68,17 +68,10 @@ def test_a_new_one_may_vouch_for_this_platform_alone_and_its_root_key_is_sealed(
     assert authority.scope == Scope(("nodes.localhost", "localhost"), ("127.0.0.1",))
     assert not authorities.advice(given)
     assert not (tmp_path / "authority" / "root.key").exists()
-    sealed = tmp_path / "authority" / authorities.ROOT_KEY
     for _ in range(2):
-        key = load_pem_private_key(
-            sealer_of(given).open(sealed.read_bytes(), purpose=authorities.PURPOSE),
-            None,
-        )
-        assert key.public_key() == authority.root.public_key()
+        assert root_key(given).public_key() == authority.root.public_key()
         # The second time it is sealed by keys that came later.
-        key_rotation.rotate(
-            given.database, given.secrets_path, sealed.parent, pause=lambda _: None
-        )
+        reseal(given)
 
 
 @pytest.mark.parametrize(

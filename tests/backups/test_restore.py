@@ -260,6 +260,12 @@ def test_a_recovery_key_that_lacks_something_is_refused(tmp_path: Path) -> None:
         recovery.read(tmp_path / "none")
 
 
+async def store_channels(platform: Platform, content: bytes) -> None:
+    digest = hashlib.sha256(content).digest()
+    async with platform.database.transaction() as tx:
+        await tx.backups.add_channels(NODE, content, digest, now=platform.clock())
+
+
 async def test_a_channel_that_is_opened_after_the_backup_comes_back_with_it(
     kept: Kept,
 ) -> None:
@@ -267,11 +273,7 @@ async def test_a_channel_that_is_opened_after_the_backup_comes_back_with_it(
         copies = ChannelCopies(platform)
         looked = [await copies.copy_new(kept.programs)]
         for content in (b"one channel", b"two channels"):
-            async with platform.database.transaction() as tx:
-                digest = hashlib.sha256(content).digest()
-                await tx.backups.add_channels(
-                    NODE, content, digest, now=platform.clock()
-                )
+            await store_channels(platform, content)
             looked.append(await copies.copy_new(kept.programs))
         looked.append(await copies.copy_new(kept.programs))
         return looked
@@ -293,10 +295,7 @@ async def test_a_channel_that_is_opened_while_a_backup_is_made_comes_back_with_i
     kept: Kept,
 ) -> None:
     async def open_one(platform: Platform) -> None:
-        async with platform.database.transaction() as tx:
-            await tx.backups.add_channels(
-                NODE, b"one channel", b"digest", now=platform.clock()
-            )
+        await store_channels(platform, b"one channel")
         await ChannelCopies(platform).copy_new(kept.programs)
         async with platform.database.transaction() as tx:
             # As in a copy of the database that had begun before.
@@ -316,11 +315,7 @@ async def test_an_older_channel_backup_does_not_come_before_a_newer_one(
     async def open_many(platform: Platform) -> None:
         copies = ChannelCopies(platform)
         for number in range(CHANNEL_BACKUPS_KEPT + 2):
-            async with platform.database.transaction() as tx:
-                content = b"%d channels" % number
-                await tx.backups.add_channels(
-                    NODE, content, content, now=platform.clock()
-                )
+            await store_channels(platform, b"%d channels" % number)
             if number == 0:
                 await copies.copy_new(kept.programs)
 
@@ -357,9 +352,7 @@ async def test_the_channel_backup_that_follows_a_deleted_node_s_is_copied(
         for content in (b"one channel", b"two channels"):
             async with platform.database.transaction() as tx:
                 await tx.backups.delete(NODE)  # its number is given again
-                await tx.backups.add_channels(
-                    NODE, content, content, now=platform.clock()
-                )
+            await store_channels(platform, content)
             looked.append(await copies.copy_new(kept.programs))
         return looked
 

@@ -44,6 +44,14 @@ async def leave_and_return(page: Page, *, by: str, shown: str) -> None:
     await page.go_back()
 
 
+async def created_key(screen: Screen, root: str) -> str:
+    """Create an API key, and stay on the page that shows it once."""
+    await screen.go(f"{root}/keys")
+    await screen.page.fill("#name", "our backend")
+    await screen.page.click("text=Create key")
+    return await screen.page.inner_text("#key")
+
+
 async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
     site: Site, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
@@ -51,10 +59,7 @@ async def test_what_is_shown_once_is_clean_and_not_shown_to_who_goes_back(
     async with screen(site) as shown:
         page = shown.page
         await shown.sign_in("alice@example.org")
-        await shown.go(f"{alice.root}/keys")
-        await page.fill("#name", "our backend")
-        await page.click("text=Create key")
-        key = await page.inner_text("#key")
+        key = await created_key(shown, alice.root)
         await look(shown, faults)
         await leave_and_return(page, by="I've stored it", shown="#key")
         assert key not in await page.content()
@@ -94,10 +99,7 @@ async def test_what_is_shown_once_does_not_stay_in_the_browsers_memory(
     async with screen(site) as shown:
         page = shown.page
         await shown.sign_in("alice@example.org")
-        await shown.go(f"{alice.root}/keys")
-        await page.fill("#name", "our backend")
-        await page.click("text=Create key")
-        key = await page.inner_text("#key")
+        key = await created_key(shown, alice.root)
         await page.evaluate("dispatchEvent(new PageTransitionEvent('pagehide'))")
         assert key not in await page.content()
 
