@@ -77,8 +77,8 @@ GUARDS = (
     Guard(
         "asking for resets is limited, known or not",
         "services/people/resets.py",
-        "    await attempts.count_all(platform, counted, within=_WITHIN, now=now)",
-        "    del counted",
+        "await attempts.count_all(platform, counted, within=attempts.KEPT, now=now)",
+        "del counted",
         _RESETS,
         "limited",
     ),

@@ -37,7 +37,6 @@ ELSEWHERE: Final = (
 )
 _BROWSER: Final = "browser of a reset"
 _COUNTED: Final = "resets"
-_WITHIN: Final = timedelta(hours=1)
 _PER_BOTH: Final = 3  # for an address, from one source
 _PER_SOURCE: Final = 20  # many people may share one
 _PER_EMAIL: Final = 10
@@ -59,7 +58,7 @@ async def ask(
     facts = {"word": word, "browser": _digest(platform, browser).hex()}
     letter = Letter(kind=letters.RESET, facts=facts)
     counted = _counted(platform, email, address)
-    await attempts.count_all(platform, counted, within=_WITHIN, now=now)
+    await attempts.count_all(platform, counted, within=attempts.KEPT, now=now)
     async with platform.database.transaction() as tx:
         await letters.queue(tx, platform.sealer, letter, to=email, lives=LIVES, now=now)
     return browser
