@@ -173,6 +173,24 @@ async def test_a_rotation_that_was_killed_is_gone_on_with(
     await started(given)
 
 
+async def test_a_half_made_new_authority_is_made_anew_for_the_settings_of_now(
+    tmp_path: Path,
+) -> None:
+    given = settings(tmp_path)
+    migrate(given)
+    await started(given)
+    new = tmp_path / "authority" / previous_authorities.NEXT
+    signing.create(new, datetime.now(UTC))
+    half_made = (new / "root.pem").read_bytes()
+    (new / "intermediate.pem").unlink()  # killed just before the last step
+    moved = settings(tmp_path, nodes_domain="moved.test")
+    async with opened(moved) as platform:
+        after = await authorities.rotate(platform, actor=OF_THE_TESTS)
+    assert after.authority.root_pem != half_made
+    assert after.authority.scope is not None
+    assert after.authority.scope.covers("node.moved.test")
+
+
 def begun(folder: Path, spare: Path, given: Settings, moved: int) -> None:
     sealer = sealer_of(given)
     signing.create(

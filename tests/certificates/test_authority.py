@@ -321,10 +321,36 @@ def test_a_key_with_a_password_is_said_and_left_alone(
 
 def test_a_half_made_authority_is_made_anew(folder: Path, now: datetime) -> None:
     made = open_or_create(folder, now=now)
-    (folder / "intermediate.pem").unlink()  # killed just before the last step
+    (folder / "intermediate.pem").unlink()
+    (folder / "root.pem").unlink()  # killed with only the key written
     again = open_or_create(folder, now=now)
     assert again.root != made.root
     again.intermediate.verify_directly_issued_by(again.root)
+
+
+def test_without_its_intermediate_it_keeps_the_root_that_clients_trust(
+    folder: Path, now: datetime
+) -> None:
+    made = open_or_create(folder, now=now)
+    (folder / "intermediate.pem").unlink()  # killed just before the last step, or lost
+    again = open_or_create(folder, now=now)
+    assert again.root == made.root
+    assert again.intermediate != made.intermediate
+    again.intermediate.verify_directly_issued_by(made.root)
+
+
+def test_without_its_intermediate_and_root_key_it_is_said_and_left_alone(
+    folder: Path, now: datetime
+) -> None:
+    made = open_or_create(folder, now=now)
+    (folder / "intermediate.pem").unlink()
+    (folder / "root.key").rename(folder.with_name("offline.key"))
+    with pytest.raises(SetupError, match=r"needs root.key; bring it back"):
+        open_or_create(folder, now=now)
+    assert (folder / "root.pem").read_bytes() == made.root_pem
+    (folder / "root.pem").write_text("not a certificate")
+    with pytest.raises(SetupError, match="certificate authority"):
+        open_or_create(folder, now=now)
 
 
 @pytest.mark.parametrize("broken", ["root.pem", "intermediate.pem"])

@@ -286,6 +286,29 @@ def test_a_sealed_root_key_renews_the_intermediate_and_nothing_else_can(
     assert life == INTERMEDIATE_LIFE
 
 
+def test_a_lost_intermediate_is_made_anew_with_the_sealed_root_key(
+    folder: Path, now: datetime
+) -> None:
+    def turned(data: bytes) -> bytes:
+        return data[::-1]
+
+    authority = open_or_create(folder, now=now, scope=OURS, seal=turned, unseal=turned)
+    other = folder.with_name("other")
+    open_or_create(other, now=now, seal=turned)
+    (folder / "intermediate.pem").unlink()
+    kept = (folder / "root.key.sealed").read_bytes()
+    shutil.copy(other / "root.key.sealed", folder)
+    with pytest.raises(SetupError, match=r"does not belong to root.pem"):
+        open_or_create(folder, now=now, seal=turned, unseal=turned)
+    assert not (folder / "intermediate.pem").exists()
+    (folder / "root.key.sealed").write_bytes(kept)
+    # A changed setting does not change what an existing root may vouch for.
+    wider = scope([*OURS.domains, "more.test"])
+    again = open_or_create(folder, now=now, scope=wider, seal=turned, unseal=turned)
+    assert again.root == authority.root
+    assert again.scope == OURS
+
+
 def test_a_root_key_that_lies_open_is_sealed(folder: Path, now: datetime) -> None:
     open_or_create(folder, now=now)
     pem = (folder / "root.key").read_bytes()

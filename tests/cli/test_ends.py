@@ -1,9 +1,11 @@
 """How a command ends before its time: ctrl-C, a pipe that closed, nobody to ask."""
 
 import os
+import resource
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -47,6 +49,34 @@ def test_ctrl_c_ends_the_wait_and_nothing_else(
     assert said.strip() == "leyden: stopped; requests already sent continue"
     with harbour.client() as client:
         assert client.flow.status(order.order_id).status == "waiting_payment"
+
+
+@pytest.fixture
+def dumps_cores() -> Iterator[None]:
+    """Let whatever we start dump its memory, as systemd lets each service."""
+    before = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (before[1], before[1]))
+    yield
+    resource.setrlimit(resource.RLIMIT_CORE, before)
+
+
+@pytest.mark.usefixtures("dumps_cores")
+def test_a_command_leaves_no_core_dump_with_the_keys_it_has(
+    harbour: Harbour, environment: dict[str, str]
+) -> None:
+    with harbour.client() as client:
+        order = client.flow.create(1_000_000)
+    with subprocess.Popen(
+        [LEYDEN, "flow", "status", order.order_id, "--wait", "filled"],
+        env=environment,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as running:
+        assert running.stderr is not None
+        assert "waiting_payment" in running.stderr.readline()
+        assert resource.prlimit(running.pid, resource.RLIMIT_CORE)[0] == 0
+        running.kill()
 
 
 def test_a_reader_that_has_seen_enough_is_no_error_to_tell_of(

@@ -12,6 +12,7 @@ Killed anywhere, the next run goes on.
 """
 
 import asyncio
+import shutil
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -71,7 +72,11 @@ def ensure(settings: Settings, sealer: Sealer, *, now: datetime) -> None:
 def _ensure(settings: Settings, sealer: Sealer, folder: Path, *, now: datetime) -> None:
     previous_authorities.complete(folder)
     authority = open_or_create(
-        folder, now=now, scope=_scope(settings), seal=_sealing(sealer)
+        folder,
+        now=now,
+        scope=_scope(settings),
+        seal=_sealing(sealer),
+        unseal=_unsealing(sealer),
     )
     seal_root_key(folder, _sealing(sealer))
     since = authority.intermediate.not_valid_before_utc
@@ -157,6 +162,7 @@ def _rotated(
         refuse(known, ours, here)
     elif was_under_way:
         return ""
+    shutil.rmtree(folder / previous_authorities.NEXT, ignore_errors=True)  # half made
     create(
         folder / previous_authorities.NEXT,
         platform.clock(),

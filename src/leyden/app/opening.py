@@ -1,6 +1,5 @@
 """Opening an installation: for a command, or before it runs."""
 
-import resource
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager, suppress
 
@@ -20,7 +19,6 @@ from leyden.storage.secrets import Sealer, load_keyring
 async def opened(settings: Settings) -> AsyncIterator[Platform]:
     """Open the installation's database and keys; reject keys that don't fit."""
     schema_check.check(settings.database)
-    _dump_no_core()
     path = settings.secrets_path
     keyring = load_keyring(path)
     sealing_keys.check(settings.database, keyring)
@@ -38,12 +36,6 @@ async def opened(settings: Settings) -> AsyncIterator[Platform]:
                 )
         finally:
             await database.close()
-
-
-def _dump_no_core() -> None:
-    """Leave no core dump, which systemd allows services: it would have the keys."""
-    _, most = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, most))
 
 
 @asynccontextmanager

@@ -180,31 +180,21 @@ class Authority:
         return self._former_subjects.get(issuer, b"") if issuer is not None else b""
 
 
-def find_or_create(
-    folder: Path,
-    *,
-    now: datetime,
-    scope: Scope | None = None,
-    seal: Seal | None = None,
-) -> Authority:
-    """Return the authority of a folder as it lies there; the first time, make it."""
-    if not (folder / "intermediate.pem").exists():
-        signing.create(folder, now, scope=scope, seal=seal)
-    return Authority(folder)
-
-
 def open_or_create(
     folder: Path,
     *,
     now: datetime,
     scope: Scope | None = None,
     seal: Seal | None = None,
+    unseal: Seal | None = None,
 ) -> Authority:
     """Return the authority of a folder, which is as it should be.
 
     Without a scope, as earlier versions made them, it may vouch for any name.
     """
-    authority = find_or_create(folder, now=now, scope=scope, seal=seal)
+    if not (folder / "intermediate.pem").exists():
+        signing.create(folder, now, scope=scope, seal=seal, unseal=unseal)
+    authority = Authority(folder)
     authority.check()
     return authority
 

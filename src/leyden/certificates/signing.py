@@ -133,9 +133,18 @@ def renew_intermediate(
     folder: Path, *, now: datetime, unseal: Seal | None = None
 ) -> None:
     """Sign a new intermediate with the root; the root's key has to be there for it."""
-    root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
+    try:
+        root = x509.load_pem_x509_certificate((folder / "root.pem").read_bytes())
+    except ValueError as error:
+        why = f"root.pem: {error}; {_WAY_OUT}"
+        raise SetupError(f"the certificate authority in {folder}: {why}") from None
     _check_root_key(folder, root)
     root_key = load_key(_root_key_pem(folder, unseal))
+    if root_key.public_key() != root.public_key():
+        raise SetupError(
+            f"the certificate authority in {folder}: {SEALED_ROOT_KEY} does not belong "
+            "to root.pem; bring the right one back from your backup"
+        )
     _write_intermediate(folder, root, root_key, now, scope_of(root))
 
 
@@ -144,7 +153,10 @@ def _root_key_pem(folder: Path, unseal: Seal | None) -> bytes:
         return plain.read_bytes()
     sealed = folder / SEALED_ROOT_KEY
     if unseal is None or not sealed.exists():
-        raise SetupError(f"{folder}/root.key: bring it back for this")
+        raise SetupError(
+            f"{folder}: a new intermediate.pem needs root.key; bring it back from "
+            "where you keep it"
+        )
     return unseal(sealed.read_bytes())
 
 
@@ -162,15 +174,22 @@ def create(
     *,
     scope: Scope | None = None,
     seal: Seal | None = None,
+    unseal: Seal | None = None,
 ) -> None:
     """Create root and intermediate, unless another process already has.
 
-    intermediate.pem is written last and marks the end. With a `scope` both vouch
-    for nothing else; with `seal` the root's key is never written open.
+    intermediate.pem is written last and marks the end. A root that is there already is
+    kept, whether this was interrupted or intermediate.pem is lost: clients may trust
+    it. With a `scope` both vouch for nothing else; with `seal` the root's key is never
+    written open.
     """
     with locked(folder.with_name(f".{folder.name}.lock")):
         folder.mkdir(mode=0o700, exist_ok=True)
-        if not (folder / "intermediate.pem").exists():
+        if (folder / "intermediate.pem").exists():
+            return
+        if (folder / "root.pem").exists():
+            renew_intermediate(folder, now=now, unseal=unseal)
+        else:
             _create(folder, now, scope, seal)
 
 

@@ -1,6 +1,7 @@
 """The command `leyden`: its subcommands and their modules."""
 
 import os
+import resource
 import sys
 from collections.abc import Iterator
 from typing import NoReturn
@@ -65,9 +66,16 @@ def leyden(*, quiet: bool) -> None:
     """
 
 
+def _dump_no_core() -> None:
+    """Leave no core dump, which systemd allows services: it would have the keys."""
+    _, most = resource.getrlimit(resource.RLIMIT_CORE)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, most))
+
+
 def main() -> None:
     """Run the command; print expected errors as one line with a next step."""
     os.umask(0o077)  # whatever we write is for our own eyes, unless it says otherwise
+    _dump_no_core()
     try:
         code = leyden(standalone_mode=False)
         if sys.stdout is not None:  # else it was closed before we began
