@@ -149,6 +149,13 @@ GUARDS = (
         _PROOFS,
     ),
     Guard(
+        "what a backup calls ends with us",
+        "backups/calls.py",
+        "        *dying_with_us(argv),\n",
+        "        *argv,\n",
+        "tests/backups/test_calls.py",
+    ),
+    Guard(
         "a store that hangs is given up",
         "backups/calls.py",
         "        async with asyncio.timeout(deadline_s):\n",

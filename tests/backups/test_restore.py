@@ -7,6 +7,9 @@ import os
 import shutil
 import subprocess
 import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,7 @@ from leyden.app import identity, restored, takeover
 from leyden.app.installation import running
 from leyden.app.migration import migrate
 from leyden.app.opening import opened
+from leyden.app.restore_place import alone
 from leyden.backups import recovery
 from leyden.backups.store import CHANNELS
 from leyden.errors import SetupError
@@ -220,6 +224,26 @@ async def test_a_restore_that_is_killed_leaves_nothing_and_is_repeated(
     await kept.restore()
     assert (kept.folder / "new" / restored.FILE).exists()
     assert not beside.exists()
+
+
+def test_what_a_killed_restore_called_may_write_for_a_while(tmp_path: Path) -> None:
+    beside = tmp_path / "new.restoring"
+    (beside / "fetched-old").mkdir(parents=True)
+    until = time.monotonic() + 0.5
+
+    def goes_on() -> None:
+        number = 0
+        while time.monotonic() < until:
+            number += 1
+            with suppress(OSError):
+                (beside / "fetched-old").mkdir(parents=True, exist_ok=True)
+                (beside / "fetched-old" / str(number)).touch()
+
+    with ThreadPoolExecutor() as threads:
+        writing = threads.submit(goes_on)
+        with alone(beside):
+            pass
+        writing.result()
 
 
 async def test_of_two_restores_into_a_home_one_is_refused(kept: Kept) -> None:

@@ -1,6 +1,7 @@
 """The empty place that an installation is restored into, locked while it is."""
 
 import asyncio
+import errno
 import fcntl
 import os
 import shutil
@@ -28,9 +29,17 @@ _LOCK_AGAIN_S: Final = 0.1
 @contextmanager
 def alone(beside: Path) -> Iterator[None]:
     """Create the folder to restore in, for one restore at a time; then delete it."""
-    with suppress(FileNotFoundError), _held(beside):
-        shutil.rmtree(beside)  # of one that was killed
-    beside.mkdir(mode=0o700, parents=True)
+    for tries_left in reversed(range(_LOCK_TRIES)):
+        try:
+            with suppress(FileNotFoundError), _held(beside):
+                shutil.rmtree(beside)  # of one that was killed
+            beside.mkdir(mode=0o700, parents=True)
+            break
+        except OSError as error:
+            # What the killed one called may still write to it, until it ends, too.
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or not tries_left:
+                raise
+            time.sleep(_LOCK_AGAIN_S)
     with _held(beside):
         try:
             yield

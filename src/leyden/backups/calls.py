@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.errors import SetupError
+from leyden.processes.shell import dying_with_us
 from leyden.values import Struct
 
 # What a program inherits of our environment, which holds secrets.
@@ -77,7 +78,7 @@ async def call(
 
     Raise Failed with what it complained of, or else with what it printed, unless that
     is secret: errors are logged, and stored with the result of a drill. A program that
-    takes longer than the deadline is ended, as it is when we are cancelled.
+    takes longer than the deadline is ended, as it is when we are cancelled or killed.
     """
     # In memory: what it has complained of is known, too, where it has to be ended.
     complaints = os.memfd_create("complaints")
@@ -118,7 +119,7 @@ async def _run(
 ) -> tuple[bytes, int | None]:
     """Run a program; return what it printed, and its code unless it was too slow."""
     process = await asyncio.create_subprocess_exec(
-        *argv,
+        *dying_with_us(argv),
         cwd="/",
         env={name: os.environ[name] for name in _HARMLESS if name in os.environ}
         | dict(env or {}),

@@ -58,6 +58,15 @@ def as_user(argv: Sequence[str], uid: int, gid: int) -> list[str]:
     return [_SETPRIV or "setpriv", *who, "--", *argv]
 
 
+def dying_with_us(argv: Sequence[str | Path]) -> list[str | Path]:
+    """Return the command whose program is told to end when this process dies.
+
+    Where setpriv is not installed, the program goes on without us.
+    """
+    ending = [] if _SETPRIV is None else [_SETPRIV, "--pdeathsig=TERM", "--"]
+    return [*ending, *argv]
+
+
 def still_shell(pid: int) -> bool:
     """Return whether a process is still the shell, not yet the program."""
     try:
