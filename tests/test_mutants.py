@@ -34,6 +34,7 @@ def test_each_module_and_its_tests_are_there(mutated: Mutated) -> None:
     assert all((ROOT / path).is_file() for path in mutated.tests)
 
 
+@pytest.mark.long
 def test_the_copy_has_all_that_its_tests_import() -> None:
     assert collect({path for each in MODULES for path in each.tests}) == ""
 

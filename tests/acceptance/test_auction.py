@@ -129,7 +129,10 @@ async def test_two_tickets_go_into_one_batch(bazaar: Bazaar) -> None:
             )
         ),
         ("provider",),
-        ("auctioneer", "btcd", "asker", "asker-pool", "customer", "customer-pool"),
+        pytest.param(
+            ("auctioneer", "btcd", "asker", "asker-pool", "customer", "customer-pool"),
+            marks=pytest.mark.long,
+        ),
     ],
     ids="+".join,
 )

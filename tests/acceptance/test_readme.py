@@ -284,6 +284,7 @@ def _go() -> dict[str, str]:
     return dict(zip(names, told.stdout.split(), strict=True))
 
 
+@pytest.mark.long  # `.ci/run` does nothing else
 def test_the_tests_run_as_written(clone: Path, environment: dict[str, str]) -> None:
     """As written, but told by the environment to be brief: this is one of them."""
     _, command, _ = commands()

@@ -153,7 +153,14 @@ async def test_backups_are_set_up_once_and_write_over_no_file(kept: Kept) -> Non
     assert (kept.folder / "elsewhere").read_bytes() == key
 
 
-@pytest.mark.parametrize("file", ["recovery.key", "recipients", "password"])
+@pytest.mark.parametrize(
+    "file",
+    [
+        pytest.param("recovery.key", marks=pytest.mark.long),
+        "recipients",
+        pytest.param("password", marks=pytest.mark.long),
+    ],
+)
 async def test_a_setup_that_is_killed_is_completed_by_the_same_command(
     kept: Kept, file: str
 ) -> None:

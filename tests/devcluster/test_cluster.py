@@ -241,10 +241,11 @@ def test_an_image_is_loaded_into_each_machine(up: DevCluster, tmp_path: Path) ->
     "kills_at",
     [
         "machine-1",
-        pytest.param("control-plane", marks=pytest.mark.long),
-        pytest.param("machine-2", marks=pytest.mark.long),
+        "control-plane",
+        "machine-2",
     ],
 )
+@pytest.mark.long
 def test_an_up_that_was_killed_on_its_way_is_gone_on_with(
     cluster: DevCluster, kills_at: str
 ) -> None:

@@ -13,7 +13,7 @@ from tests.cluster import skip_unless_built
 from tests.devcluster.clusters import lnds_of
 from tests.ports import free_port
 
-pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(900)]
 
 
 @pytest.fixture
