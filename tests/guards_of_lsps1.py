@@ -77,7 +77,17 @@ GUARDS = (
         _TESTS,
     ),
     Guard(
-        "unpaid orders reserve so many coins",
+        "a paid order without a channel counts as long as it reserves coins",
+        "storage/sql/lsps1_orders.sql",
+        "JOIN reserved_coin ON reserved_coin.order_id = lsps1_order.order_id;",
+        "JOIN reserved_coin ON reserved_coin.order_id = lsps1_order.order_id\n"
+        "JOIN channel_order ON channel_order.id = lsps1_order.order_id\n"
+        "WHERE channel_order.status = 'waiting_payment';",
+        _TESTS,
+        "without_a_channel",
+    ),
+    Guard(
+        "orders without a channel reserve so many coins",
         _LIMITS,
         "if reserved + sum(coin.sats for coin in more) > rules.most_reserved:",
         "if False:",

@@ -142,8 +142,8 @@ GUARDS = (
     Guard(
         "a new authority may vouch for this platform alone",
         "app/authorities.py",
-        "folder, now=now, scope=_scope(settings), seal=_sealing(sealer)",
-        "folder, now=now, seal=_sealing(sealer)",
+        "        scope=_scope(settings),\n        seal=_sealing(sealer),\n",
+        "        seal=_sealing(sealer),\n",
         _AUTHORITY,
         "vouch_for_this_platform",
     ),

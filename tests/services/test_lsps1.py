@@ -95,6 +95,17 @@ async def states(
     return found["order_state"], found["payment"]["bolt11"]["state"]
 
 
+async def test_what_is_paid_beyond_an_invoice_is_credit_of_the_operator(
+    shop: ShopHarness,
+) -> None:
+    order = await ordered(shop)
+    before = await shop.credit()
+    shop.payments.pay(request_of(order), sats=PRICE + 21)
+    await shop.settle_down()
+    assert await shop.status(order) is Status.FILLED
+    assert await shop.credit() == before + 21
+
+
 async def test_the_price_of_a_channel_that_never_comes_stays_with_us(
     shop: ShopHarness,
 ) -> None:
@@ -282,15 +293,20 @@ async def test_an_address_has_a_limit_of_its_own(shop: ShopHarness) -> None:
     await ordered(shop, over_http(OTHER, "203.0.113.9"))
 
 
-async def test_coins_of_unpaid_orders_are_capped(shop: ShopHarness) -> None:
+async def test_coins_of_orders_without_a_channel_are_capped(shop: ShopHarness) -> None:
     rules = replace(RULES, most_reserved=Sats(6_000_000))
     shop.rules = replace(shop.rules, lsps1=rules)
     first = await ordered(shop)
     await ordered(shop, over_bolt8(OTHER))
     with pytest.raises(SoldOut):
         await ordered(shop, over_http())
-    shop.payments.pay(request_of(first))
+    shop.seller.freezes = True
+    shop.payments.pay(request_of(first))  # held, and returned if no channel comes
     await shop.settle_down()
+    with pytest.raises(SoldOut, match="no channel yet"):
+        await ordered(shop, over_http(OTHER))
+    shop.seller.thaw(refuses=False)
+    await shop.pass_time(seconds=6)
     await ordered(shop, over_http())
 
 

@@ -87,7 +87,7 @@ async def test_an_address_has_as_many_orders_as_it_may_for_any_node(
     )
 
 
-async def test_unpaid_orders_reserve_as_many_coins_as_they_may(
+async def test_orders_reserve_as_many_coins_as_they_may(
     shop: ShopHarness,
 ) -> None:
     await ordered(shop)  # which takes a coin of 3,000,000

@@ -331,7 +331,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     lsps1_orders_per_address: Some = 20
     """Maximum unpaid LSPS1 orders per IP address over HTTP."""
     lsps1_most_reserved: Some = 25_000_000
-    """Maximum amount reserved for all unpaid LSPS1 orders, in sat."""
+    """Maximum amount reserved for LSPS1 orders without a channel yet, in sat."""
     lsps1_requests_per_minute: Some = 60
     """Maximum LSPS1 requests per minute, per peer or IP address."""
     rate_bps: Count = 50

@@ -38,9 +38,7 @@ JOIN lsps1_order ON lsps1_order.order_id = channel_order.id
 WHERE channel_order.status = 'waiting_payment';
 
 -- name: reserved
--- Coins of all unpaid orders.
+-- Coins of all orders that have no channel yet.
 SELECT coalesce(sum(reserved_coin.sats), 0)
-FROM channel_order
-JOIN lsps1_order ON lsps1_order.order_id = channel_order.id
-JOIN reserved_coin ON reserved_coin.order_id = channel_order.id
-WHERE channel_order.status = 'waiting_payment';
+FROM lsps1_order
+JOIN reserved_coin ON reserved_coin.order_id = lsps1_order.order_id;

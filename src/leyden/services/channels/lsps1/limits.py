@@ -1,4 +1,6 @@
-"""Limits of unpaid orders over LSPS1, which cost their clients nothing.
+"""Limits of orders over LSPS1, which cost their clients nothing until a channel opens.
+
+A payment is held meanwhile: a node that pays and is then never connected gets it back.
 
 They are checked in the transaction that adds an order, while no other process can
 reserve coins, and also before its invoice is created, so that a flood creates none.
@@ -60,11 +62,11 @@ async def check_orders(
 async def check_coins(
     rows: Stores, rules: Lsps1Settings, more: Iterable[Coin] = ()
 ) -> None:
-    """Raise SoldOut if unpaid orders have reserved the maximum of coins."""
+    """Raise SoldOut if orders without a channel have reserved the maximum of coins."""
     reserved = await rows.lsps1_orders.reserved()
     if reserved + sum(coin.sats for coin in more) > rules.most_reserved:
         raise SoldOut(
-            "channels are sold out for now, because too many orders are unpaid; try "
-            "again later",
+            "channels are sold out for now, because too many orders have no channel "
+            "yet; try again later",
             retry_after_s=_AGAIN_S,
         )

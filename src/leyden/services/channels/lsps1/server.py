@@ -1,8 +1,9 @@
 """The LSPS1 server: offers and orders, for all transports.
 
 An order is a direct order like any other: it reserves coins, and its payment is held
-until the channel is published. It belongs to the operator's organization, but neither
-uses nor adds credit of it.
+until the channel is published. It belongs to the operator's organization, but uses no
+credit of it. What a client pays beyond its invoice becomes that organization's credit:
+the client has no account.
 """
 
 import asyncio
