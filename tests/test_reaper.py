@@ -100,7 +100,9 @@ def test_whatever_a_killed_run_has_made_goes_with_it(
         assert not [*Path("/sys/fs/cgroup").rglob(left["groups"])]
 
 
-@pytest.mark.parametrize("who", ["pytest", "reaper"])
+@pytest.mark.parametrize(
+    "who", ["pytest", pytest.param("reaper", marks=pytest.mark.long)]
+)
 def test_whoever_of_it_is_killed_the_rest_ends(tmp_path: Path, who: str) -> None:
     with a_run(tmp_path, *PYTEST) as (run, left):
         os.kill(left[who], signal.SIGKILL)

@@ -169,6 +169,7 @@ async def test_a_bid_that_was_lost_is_made_when_the_buyers_poold_starts_again(
     await bazaar.has_channel(sats)
 
 
+@pytest.mark.long
 async def test_a_bid_that_its_poold_has_stored_and_never_handed_on_is_withdrawn(
     bazaar: Bazaar,
 ) -> None:
@@ -199,6 +200,7 @@ async def test_a_bid_that_its_poold_has_stored_and_never_handed_on_is_withdrawn(
         assert told[made.ref].state is TicketState.CANCELLED
 
 
+@pytest.mark.long
 async def test_a_poold_that_waits_for_channels_meets_a_new_auctioneer(
     bazaar: Bazaar,
 ) -> None:
@@ -232,6 +234,7 @@ async def other_terms(bazaar: Bazaar) -> AsyncIterator[None]:
         bazaar.auctioneer.daemon = usual
 
 
+@pytest.mark.long
 async def test_a_price_holds_although_the_auction_has_other_terms(
     bazaar: Bazaar,
 ) -> None:
@@ -341,6 +344,7 @@ async def test_a_strangers_ticket_is_none_of_ours(bazaar: Bazaar) -> None:
     await stranger_poold.close()
 
 
+@pytest.mark.long
 async def test_an_auctioneer_that_talks_garbage_is_away(bazaar: Bazaar) -> None:
     await bazaar.is_open()
     size = next(_sizes)
@@ -407,6 +411,7 @@ async def buying(
     await poold.close()
 
 
+@pytest.mark.long
 async def test_a_provider_without_an_account_gets_another(bazaar: Bazaar) -> None:
     await bazaar.is_open()
     async with trader.connect(bazaar.access.pools["provider"]) as provider:

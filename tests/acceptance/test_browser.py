@@ -357,6 +357,7 @@ async def refuse_to_keep(route: Route) -> None:
         await route.continue_()
 
 
+@pytest.mark.long
 async def test_a_wallet_is_made_again_of_what_was_written_down(
     town: Town, tmp_path: Path
 ) -> None:

@@ -162,6 +162,7 @@ async def test_a_home_in_two_containers_at_once_is_refused(
         again.close()
 
 
+@pytest.mark.long
 async def test_a_dead_workers_nodes_are_taken_over_within_thirty_seconds(
     one: Installation,
 ) -> None:

@@ -43,7 +43,14 @@ def told(
     )
 
 
-@pytest.mark.parametrize("story", STORIES)
+@pytest.mark.parametrize(
+    "story",
+    [
+        "one order",
+        "direct order",
+        pytest.param("filled order", marks=pytest.mark.long),
+    ],
+)
 @some_or_all
 async def test_whatever_is_killed_the_money_is_where_it_belongs(
     fresh: Iterator[str], tmp_path: Path, every: int, story: str

@@ -161,6 +161,7 @@ def test_up_once_more_changes_nothing(up: DevCluster) -> None:
     assert before <= {each.pid for each in within(up)}
 
 
+@pytest.mark.long
 def test_each_part_that_is_killed_runs_again(up: DevCluster, light: Light) -> None:
     until("an answer before", lambda: light.state(1))
     names = {

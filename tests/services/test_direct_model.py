@@ -216,7 +216,7 @@ def shopping(request: pytest.FixtureRequest, sealer: Any) -> None:
 @pytest.mark.usefixtures("shopping")
 def test_any_walk_ends_where_the_model_says(request: pytest.FixtureRequest) -> None:
     on_postgres = "postgres" in request.node.name
-    walk(DirectShopping, examples=6 if on_postgres else 30, steps=40)
+    walk(DirectShopping, examples=4 if on_postgres else 20, steps=40)
 
 
 @pytest.mark.long

@@ -405,7 +405,7 @@ def _sqlite(template: Path) -> Iterator[str]:
 def test_any_walk_ends_where_the_model_says(request: pytest.FixtureRequest) -> None:
     # On PostgreSQL each takes five times as long; the long one walks there as often.
     on_postgres = "postgres" in request.node.name
-    walk(Shopping, examples=12 if on_postgres else 60, steps=40)
+    walk(Shopping, examples=8 if on_postgres else 40, steps=40)
 
 
 @pytest.mark.long
