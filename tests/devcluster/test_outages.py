@@ -174,9 +174,7 @@ class Life:
         for name, is_struck in story.items():
             step = steps[name]
             if name == "delete":
-                async with asyncio.timeout(PATIENCE_S):
-                    while len(self._webhooks()) < webhooks + len(self.told.given_up):
-                        await asyncio.sleep(0.1)
+                await self._webhooks_are(webhooks + len(self.told.given_up))
             self._outage.arm(number if is_struck else 0, moment)
             began = time.monotonic()
             try:
@@ -192,6 +190,15 @@ class Life:
         self._outage.arm(0, moment)
         self.told.pods = self._seen.ran[before:]
         self.told.webhooks = list(self._webhooks().values())
+
+    async def _webhooks_are(self, number: int) -> None:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                while len(self._webhooks()) < number:
+                    await asyncio.sleep(0.1)
+        except TimeoutError as error:
+            error.add_note(f"{number} were to come: {self._webhooks()}, {self.told}")
+            raise
 
     def _webhooks(self) -> dict[str, str]:
         return {each["id"]: str(each["details"]) for each in self._taken}
