@@ -102,8 +102,16 @@ GUARDS = (
     Guard(
         "a person has so many sessions",
         "services/people/sign_in.py",
-        "    await tx.sessions.limit_sessions(person.id)\n",
+        "    await tx.sessions.limit_sessions(person.id, whole=whole)\n",
         "",
+        _QUOTAS,
+        "sqlite and sessions",
+    ),
+    Guard(
+        "sign-ins that wait for a code end no session",
+        "storage/sql/sessions.sql",
+        "    AND whole = :whole\n    AND id",
+        "    AND id",
         _QUOTAS,
         "sqlite and sessions",
     ),

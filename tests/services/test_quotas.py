@@ -16,6 +16,7 @@ from leyden.certificates.authority import open_or_create
 from leyden.domain.accounts import Principal, Role
 from leyden.domain.nodes import Action
 from leyden.domain.quotas import MB, Limits, Quota
+from leyden.domain.sign_in import Session
 from leyden.errors import LeydenError, OverQuota, Stale, Taken, TooMany, TreasuryAway
 from leyden.services.nodes import backups, resealing, restoring
 from leyden.services.nodes.resealing import Resealed
@@ -461,19 +462,31 @@ async def test_a_person_has_so_many_sessions(platform: Platform, harbour: str) -
         role=Role.OWNER,
         actor="test",
     )
-    for number in range(KEPT + 3):
+
+    async def begun(*, whole: bool) -> Session:
+        nonlocal number
+        number += 1
         async with platform.database.transaction() as tx:
             session, _ = await sign_in.begin(
                 platform,
                 tx,
                 person,
-                whole=True,
+                whole=whole,
                 address="198.51.100.7",
                 browser="a test",
                 now=NOW + timedelta(seconds=number),
             )
+        return session
+
+    number = 0
+    for _ in range(KEPT + 3):
+        last = await begun(whole=True)
+    for _ in range(KEPT + 3):  # as anybody can who knows the password alone
+        await begun(whole=False)
     found = await platform.database.reader.sessions.list_(person.id)
-    assert (len(found), found[0].id) == (KEPT, session.id)
+    whole = [each.id for each in found if each.whole]
+    assert (len(whole), whole[0]) == (KEPT, last.id)
+    assert len(found) == 2 * KEPT
 
 
 async def test_so_many_answers_are_kept(platform: Platform, harbour: str) -> None:

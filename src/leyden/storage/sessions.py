@@ -8,7 +8,7 @@ from leyden.storage.statements import Row, Run, SqlFile
 
 sql = SqlFile("sessions")
 
-KEPT = 50  # for each person
+KEPT = 50  # for each person, and as many that wait for a code
 
 
 class Sessions:
@@ -32,9 +32,11 @@ class Sessions:
             browser=session.browser,
         )
 
-    async def limit_sessions(self, user_id: str) -> None:
-        """End all of a person's sessions except the most recently used ones."""
-        await self._run(sql.limit_sessions, user_id=user_id, kept=KEPT)
+    async def limit_sessions(self, user_id: str, *, whole: bool) -> None:
+        """End a person's sessions except the most recently used ones of this kind."""
+        await self._run(
+            sql.limit_sessions, user_id=user_id, whole=int(whole), kept=KEPT
+        )
 
     async def find(self, digest: bytes) -> Session | None:
         """Return the session with this digest, expired or not."""

@@ -107,7 +107,7 @@ async def begin(
     await tx.sessions.delete(now=now, start=now - attempts.KEPT)
     await tx.second_factors.delete_challenges(now=now)
     await tx.sessions.add(session, digest=_digest(platform, cookie))
-    await tx.sessions.limit_sessions(person.id)
+    await tx.sessions.limit_sessions(person.id, whole=whole)
     if whole:
         await tx.audit.add(
             at=now, actor=f"user:{person.id}", action="signed in", subject=session.id

@@ -40,13 +40,16 @@ DELETE FROM session
 RETURNING id;
 
 -- name: limit_sessions
--- All of a person's sessions except the most recently used ones.
+-- All of a person's sessions except the most recently used ones. Those that wait for a
+-- code are counted apart: who knows only the password can begin as many as they like.
 DELETE FROM session
 WHERE user_id = :user_id
+    AND whole = :whole
     AND id NOT IN (
         SELECT id
         FROM session
         WHERE user_id = :user_id
+            AND whole = :whole
         ORDER BY seen DESC, created DESC, id
         LIMIT :kept
     );
