@@ -19,7 +19,7 @@ import secrets
 import tempfile
 import time
 import warnings
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence, Sized
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -159,7 +159,9 @@ class Life:
     ) -> None:
         """Live a story, and strike each step of it at its n-th question.
 
-        Before the last one wait for so many webhooks: a deletion ends them.
+        Before each one wait for what the one before tells: a status that is still to
+        be told gives way to a newer one, and a deletion ends all. Before the last one
+        wait for so many webhooks.
         """
         steps: dict[str, Callable[[], Any]] = {
             "create": lambda: self._create(url),
@@ -171,10 +173,12 @@ class Life:
             "delete": self._delete,
         }
         before = len(self._seen.ran)
-        for name, is_struck in story.items():
+        for done, (name, is_struck) in enumerate(story.items()):
             step = steps[name]
+            await self._told_of(done + len(self.told.given_up), self._statuses)
             if name == "delete":
-                await self._webhooks_are(webhooks + len(self.told.given_up))
+                least = webhooks + len(self.told.given_up)
+                await self._told_of(least, self._webhooks)
             self._outage.arm(number if is_struck else 0, moment)
             began = time.monotonic()
             try:
@@ -191,14 +195,17 @@ class Life:
         self.told.pods = self._seen.ran[before:]
         self.told.webhooks = list(self._webhooks().values())
 
-    async def _webhooks_are(self, number: int) -> None:
+    async def _told_of(self, number: int, told: Callable[[], Sized]) -> None:
         try:
             async with asyncio.timeout(PATIENCE_S):
-                while len(self._webhooks()) < number:
+                while len(told()) < number:
                     await asyncio.sleep(0.1)
         except TimeoutError as error:
             error.add_note(f"{number} were to come: {self._webhooks()}, {self.told}")
             raise
+
+    def _statuses(self) -> list[str]:
+        return [each for each in self._webhooks().values() if "'status'" in each]
 
     def _webhooks(self) -> dict[str, str]:
         return {each["id"]: str(each["details"]) for each in self._taken}
