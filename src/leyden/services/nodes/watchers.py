@@ -54,10 +54,10 @@ class Watching:
     Observations are stored in order for each node, and for all nodes at once.
     """
 
-    def __init__(self, fleet: Fleet) -> None:
+    def __init__(self, fleet: Fleet, *, shards: int = SHARDS) -> None:
         self._fleet = fleet
         alone = fleet.database.is_alone
-        self.shards = Shards(kind=WATCH, number=1 if alone else SHARDS)
+        self.shards = Shards(kind=WATCH, number=1 if alone else shards)
         self.claim_for = CLAIM_FOR_ALONE if alone else CLAIM_FOR
         self.found = asyncio.Event()  # the nodes of the first shards are
         self.adopted = 0
