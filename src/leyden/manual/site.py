@@ -15,7 +15,7 @@ from leyden.errors import NotFound
 from leyden.manual import reference, table, wheel
 from leyden.manual.markdown import code, render, slug
 from leyden.settings import Settings
-from leyden.web.assets import Assets
+from leyden.web.assets import assets
 from leyden.web.origins import Origins
 from leyden.web.protection import protection
 
@@ -123,7 +123,7 @@ class Manual:
         )
         made.filters.update(code=code, slug=slug)
         made.globals.update(
-            asset=Assets().url,
+            asset=assets().url,
             navigation=table.navigation(),
             version=self._version,
             origin=self._origin,

@@ -2,6 +2,7 @@
 
 import gzip
 import hashlib
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 
@@ -57,6 +58,12 @@ class Assets:
         if path not in self._packed:
             self._packed[path] = gzip.compress(self._kept[path], mtime=0)
         return self._packed[path]
+
+
+@cache
+def assets() -> Assets:
+    """Return the static files, which are read once in a process."""
+    return Assets()
 
 
 def _walk(folder: Traversable, path: str) -> list[tuple[str, bytes]]:

@@ -27,7 +27,7 @@ from leyden.services.shared.limits import Requests
 from leyden.services.shared.request_body import ClientLeft, read_body
 from leyden.web import forms
 from leyden.web.admission import check_may, is_stranger, recognise, sign_in_first
-from leyden.web.assets import Assets
+from leyden.web.assets import assets
 from leyden.web.cookies import Cookies
 from leyden.web.forms import Form
 from leyden.web.open_streams import OpenStreams
@@ -65,8 +65,8 @@ class Site:
         self._requests = Requests(platform.settings.requests_per_minute)
         self.streams = OpenStreams()
         self._cache = PageCache(platform)
-        self._assets = Assets()
-        self._templates = environment(self._assets, version=version)
+        self._assets = assets()
+        self._templates = environment(version=version)
         self._protection = protection(platform.settings)
         # An address is held against those of its length alone: a third of all.
         self._routers: dict[int, Router] = {}

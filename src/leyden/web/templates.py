@@ -1,7 +1,6 @@
-"""The templates, compiled once; all output is escaped."""
+"""The templates, compiled once in a process; all output is escaped."""
 
-from functools import partial
-from typing import Any
+from functools import cache
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
@@ -9,10 +8,11 @@ from leyden.domain import units
 from leyden.schemas.labels import label
 from leyden.services.operators import job_labels
 from leyden.web import words
-from leyden.web.assets import Assets
+from leyden.web.assets import assets
 
 
-def environment(assets: Assets, **constants: Any) -> Environment:
+@cache
+def environment(*, version: str) -> Environment:
     """Return the templates with their filters and common variables."""
     made = Environment(
         loader=PackageLoader("leyden.web", "templates"),
@@ -35,5 +35,5 @@ def environment(assets: Assets, **constants: Any) -> Environment:
         state=label,
         job=job_labels.label,
     )
-    made.globals.update(asset=partial(assets.url), **constants)
+    made.globals.update(asset=assets().url, version=version)
     return made
