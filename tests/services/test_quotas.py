@@ -462,6 +462,7 @@ async def test_a_person_has_so_many_sessions(platform: Platform, harbour: str) -
         role=Role.OWNER,
         actor="test",
     )
+    number = 0
 
     async def begun(*, whole: bool) -> Session:
         nonlocal number
@@ -478,7 +479,6 @@ async def test_a_person_has_so_many_sessions(platform: Platform, harbour: str) -
             )
         return session
 
-    number = 0
     for _ in range(KEPT + 3):
         last = await begun(whole=True)
     for _ in range(KEPT + 3):  # as anybody can who knows the password alone
