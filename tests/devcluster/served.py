@@ -103,9 +103,16 @@ class Served:
 class Patient:
     """A customer who asks again while the platform does not respond."""
 
-    def __init__(self, customer: Customer, why: Callable[[], str]) -> None:
+    def __init__(
+        self,
+        customer: Customer,
+        why: Callable[[], str],
+        *,
+        within_s: float = _WITHIN_S,
+    ) -> None:
         self._customer = customer
         self._why = why
+        self._within_s = within_s
 
     async def call(self, method: str, path: str = "", body: object = None) -> Any:
         """Ask until there is an answer: for the same, whoever has heard it before."""
@@ -132,7 +139,7 @@ class Patient:
         """Wait until the node has this status."""
         found = ""
         try:
-            async with asyncio.timeout(_WITHIN_S):
+            async with asyncio.timeout(self._within_s):
                 while (found := await self.status(node_id)) != status:
                     await asyncio.sleep(0.1)
         except TimeoutError:
@@ -140,7 +147,7 @@ class Patient:
 
     async def _patiently(self, ask: Callable[[], Awaitable[Any]]) -> Any:
         try:
-            async with asyncio.timeout(_WITHIN_S):
+            async with asyncio.timeout(self._within_s):
                 while True:
                     try:
                         return await ask()

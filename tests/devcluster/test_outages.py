@@ -341,7 +341,9 @@ async def lives(
             running(settings) as platform,
             watched(shore, settings.kubernetes_namespace) as seen,
         ):
-            customer = Patient(await customer_of(platform), lambda: "")
+            customer = Patient(
+                await customer_of(platform), lambda: "", within_s=WITHIN_S
+            )
             as_it_should: Told | None = None
             every = 1 if os.environ.get("EACH_LIFE") else every
             first = random.SystemRandom().randint(1, every)
