@@ -154,7 +154,10 @@ async def test_a_source_that_floods_holds_few_and_another_one_connects_at_once(
     try:
         await asyncio.sleep(0.5)
         async with asyncio.timeout(PATIENCE_S):
-            assert await is_let_in(lines, route, BOB)
+            # Each of the flood takes the node's last place for the moment in which it
+            # is refused, on the other of Envoy's threads: a peer tries again.
+            let_in = [await is_let_in(lines, route, BOB) for _ in range(3)]
+        assert any(let_in)
         assert len(held) <= 3
     finally:
         for task in flooding:
