@@ -109,16 +109,21 @@ class Told:
 class Pods:
     """All pods of a namespace, as the API server tells of them itself."""
 
-    ran: list[str] = field(default_factory=list)  # the uids of those that ran an lnd
+    # The uids of those that ran an lnd, and its processes.
+    ran: dict[str, set[int]] = field(default_factory=dict)
     wrong: list[str] = field(default_factory=list)
 
     def tell(self, pod: Pod, gone: bool) -> None:  # noqa: FBT001  as informers tell
         if COPIER_LABEL in pod.metadata.labels:
             return
-        if pods.is_running(pod) and pod.uid not in self.ran:
-            self.ran.append(pod.uid)
-        if gone and not pods.has_ended(pod):
-            self.wrong.append(f"{pod.metadata.name} was forgotten while its lnd ran")
+        processes = set(lnds_of(pod.metadata.name))
+        if gone:
+            # That it ended may have been told while nobody could hear it.
+            if not pods.has_ended(pod) and processes & self.ran.get(pod.uid, set()):
+                name = pod.metadata.name
+                self.wrong.append(f"{name} was forgotten while its lnd ran")
+        elif pods.is_running(pod):
+            self.ran.setdefault(pod.uid, set()).update(processes)
 
 
 @asynccontextmanager
@@ -192,7 +197,7 @@ class Life:
             self.told.took_s[name] = round(time.monotonic() - began, 1)
             assert await self._lnds() <= 1
         self._outage.arm(0, moment)
-        self.told.pods = self._seen.ran[before:]
+        self.told.pods = list(self._seen.ran)[before:]
         self.told.webhooks = list(self._webhooks().values())
 
     async def _told_of(self, number: int, told: Callable[[], Sized]) -> None:
