@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,18 +29,27 @@ def environment(harbour: Harbour, tmp_path: Path) -> dict[str, str]:
     }
 
 
-def test_ctrl_c_ends_the_wait_and_nothing_else(
+@contextmanager
+def waiting_for_an_order(
     harbour: Harbour, environment: dict[str, str]
-) -> None:
+) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """Yield an order, and a command that waits until it is filled."""
     with harbour.client() as client:
-        order = client.flow.create(1_000_000)
+        order_id = client.flow.create(1_000_000).order_id
     with subprocess.Popen(
-        [LEYDEN, "flow", "status", order.order_id, "--wait", "filled"],
+        [LEYDEN, "flow", "status", order_id, "--wait", "filled"],
         env=environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
     ) as waiting:
+        yield order_id, waiting
+
+
+def test_ctrl_c_ends_the_wait_and_nothing_else(
+    harbour: Harbour, environment: dict[str, str]
+) -> None:
+    with waiting_for_an_order(harbour, environment) as (order_id, waiting):
         assert waiting.stderr is not None
         assert "waiting_payment" in waiting.stderr.readline()
         waiting.send_signal(signal.SIGINT)
@@ -48,7 +58,7 @@ def test_ctrl_c_ends_the_wait_and_nothing_else(
     assert out == ""
     assert said.strip() == "leyden: stopped; requests already sent continue"
     with harbour.client() as client:
-        assert client.flow.status(order.order_id).status == "waiting_payment"
+        assert client.flow.status(order_id).status == "waiting_payment"
 
 
 @pytest.fixture
@@ -64,15 +74,7 @@ def dumps_cores() -> Iterator[None]:
 def test_a_command_leaves_no_core_dump_with_the_keys_it_has(
     harbour: Harbour, environment: dict[str, str]
 ) -> None:
-    with harbour.client() as client:
-        order = client.flow.create(1_000_000)
-    with subprocess.Popen(
-        [LEYDEN, "flow", "status", order.order_id, "--wait", "filled"],
-        env=environment,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as running:
+    with waiting_for_an_order(harbour, environment) as (_, running):
         assert running.stderr is not None
         begun = running.stderr.readline()
         soft, _ = resource.prlimit(running.pid, resource.RLIMIT_CORE)

@@ -46,6 +46,7 @@ from leyden.tasks.work import Work
 from leyden.tor.fake import FakeTor
 from leyden.values import replace
 from tests.conftest import NOW
+from tests.services.due_tasks import claim_due
 from tests.services.plenty import PLENTY
 
 HARBOUR = "harbour"
@@ -208,15 +209,9 @@ class FleetHarness:
         while True:
             before = done
             for kind, step in steps.items():
-                due = await self.fleet.database.reader.tasks.next_due(
-                    kind, now=self.now
+                claims = await claim_due(
+                    self.fleet.database, kind, now=self.now, claim_for=CLAIM_FOR
                 )
-                if due is None or due > self.now:
-                    continue
-                async with self.fleet.database.transaction() as tx:
-                    claims = await tx.tasks.claim(
-                        kind, now=self.now, until=self.now + CLAIM_FOR, most=100
-                    )
                 for claim in claims:
                     work = Work(self.fleet.database, claim)
                     await step(work)

@@ -50,6 +50,7 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks.work import Work
 from tests.conftest import NOW
+from tests.services.due_tasks import claim_due
 from tests.services.plenty import PLENTY
 
 HARBOUR, LIGHTHOUSE = "harbour", "lighthouse"
@@ -189,13 +190,9 @@ class ShopHarness:
     async def _work_once(self, kinds: tuple[str, ...]) -> bool:
         worked = False
         for kind in kinds:
-            due = await self.database.reader.tasks.next_due(kind, now=self.now)
-            if due is None or due > self.now:
-                continue
-            async with self.database.transaction() as tx:
-                claims = await tx.tasks.claim(
-                    kind, now=self.now, until=self.now + timedelta(seconds=30), most=99
-                )
+            claims = await claim_due(
+                self.database, kind, now=self.now, claim_for=timedelta(seconds=30)
+            )
             for claim in claims:
                 worked = True
                 work = Work(self.database, claim)

@@ -1,0 +1,17 @@
+"""Claiming what is due, as a worker does: it looks before it begins a transaction."""
+
+from datetime import datetime, timedelta
+
+from leyden.storage.database import Database
+from leyden.storage.tasks import Claim
+
+
+async def claim_due(
+    database: Database, kind: str, *, now: datetime, claim_for: timedelta
+) -> list[Claim]:
+    """Claim the tasks of this kind that are due."""
+    due = await database.reader.tasks.next_due(kind, now=now)
+    if due is None or due > now:
+        return []
+    async with database.transaction() as tx:
+        return await tx.tasks.claim(kind, now=now, until=now + claim_for, most=100)
