@@ -151,7 +151,7 @@ GUARDS = (
     Guard(
         "what a backup calls ends with us",
         "backups/calls.py",
-        "        *dying_with_us(argv),\n",
+        "        *with_death_signal(argv),\n",
         "        *argv,\n",
         "tests/backups/test_calls.py",
     ),

@@ -285,9 +285,9 @@ GUARDS = (
     ),
     Guard(
         "a new authority is made for the settings of now",
-        "app/authorities.py",
-        "    shutil.rmtree(folder / previous_authorities.NEXT, ignore_errors=True)",
-        "    pass",
+        "certificates/previous_authorities.py",
+        "        shutil.rmtree(new, ignore_errors=True)",
+        "        pass",
         _AUTHORITY,
         "half_made",
     ),

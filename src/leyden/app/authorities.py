@@ -12,7 +12,6 @@ Killed anywhere, the next run goes on.
 """
 
 import asyncio
-import shutil
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -162,7 +161,6 @@ def _rotated(
         refuse(known, ours, here)
     elif was_under_way:
         return ""
-    shutil.rmtree(folder / previous_authorities.NEXT, ignore_errors=True)  # half made
     create(
         folder / previous_authorities.NEXT,
         platform.clock(),

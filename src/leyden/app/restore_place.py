@@ -22,24 +22,14 @@ from leyden.storage.urls import is_sqlite, sqlite_path
 
 _NOTHING: Final = frozenset({"lost+found", restored.BESIDE})
 _SYNC_EVERY_S: Final = 0.1
-_LOCK_TRIES: Final = 20
-_LOCK_AGAIN_S: Final = 0.1
+_TRIES: Final = 20
+_AGAIN_S: Final = 0.1
 
 
 @contextmanager
 def alone(beside: Path) -> Iterator[None]:
     """Create the folder to restore in, for one restore at a time; then delete it."""
-    for tries_left in reversed(range(_LOCK_TRIES)):
-        try:
-            with suppress(FileNotFoundError), _held(beside):
-                shutil.rmtree(beside)  # of one that was killed
-            beside.mkdir(mode=0o700, parents=True)
-            break
-        except OSError as error:
-            # What the killed one called may still write to it, until it ends, too.
-            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or not tries_left:
-                raise
-            time.sleep(_LOCK_AGAIN_S)
+    _make_anew(beside)
     with _held(beside):
         try:
             yield
@@ -47,18 +37,34 @@ def alone(beside: Path) -> Iterator[None]:
             shutil.rmtree(beside, ignore_errors=True)
 
 
+def _make_anew(folder: Path) -> None:
+    """Create a folder, without what a restore that was killed has left there."""
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            with suppress(FileNotFoundError), _held(folder):
+                shutil.rmtree(folder)
+            folder.mkdir(mode=0o700, parents=True)
+        except OSError as error:
+            # What the killed one called may still write to it, until it ends, too.
+            if error.errno not in (errno.EEXIST, errno.ENOTEMPTY) or not tries_left:
+                raise
+            time.sleep(_AGAIN_S)
+        else:
+            return
+
+
 def _lock(file: int) -> None:
     """Lock a file; raise BlockingIOError if somebody else keeps it.
 
     A child of a restore that was killed may hold it for a moment, until its exec.
     """
-    for tries_left in reversed(range(_LOCK_TRIES)):
+    for tries_left in reversed(range(_TRIES)):
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if not tries_left:
                 raise
-            time.sleep(_LOCK_AGAIN_S)
+            time.sleep(_AGAIN_S)
         else:
             return
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.errors import SetupError
-from leyden.processes.shell import dying_with_us
+from leyden.processes.shell import with_death_signal
 from leyden.values import Struct
 
 # What a program inherits of our environment, which holds secrets.
@@ -119,7 +119,7 @@ async def _run(
 ) -> tuple[bytes, int | None]:
     """Run a program; return what it printed, and its code unless it was too slow."""
     process = await asyncio.create_subprocess_exec(
-        *dying_with_us(argv),
+        *with_death_signal(argv),
         cwd="/",
         env={name: os.environ[name] for name in _HARMLESS if name in os.environ}
         | dict(env or {}),

@@ -65,13 +65,14 @@ def is_under_way(folder: Path) -> bool:
 
 
 def complete(folder: Path) -> None:
-    """Put the new authority in place; killed anywhere, the next call goes on.
+    """Put the new authority in place, or delete one that is only half made.
 
-    Its intermediate.pem is moved last, and says until then that it is not done. The
+    Killed anywhere, the next call goes on: its intermediate.pem is moved last. The
     keys of the authority before are gone afterwards: it signs nothing any more.
     """
     new = folder / NEXT
     if not is_under_way(folder):
+        shutil.rmtree(new, ignore_errors=True)  # the settings may be others by now
         return
     if (root := new / "root.pem").exists():
         _remember((folder / "root.pem").read_bytes(), folder)

@@ -58,7 +58,7 @@ def as_user(argv: Sequence[str], uid: int, gid: int) -> list[str]:
     return [_SETPRIV or "setpriv", *who, "--", *argv]
 
 
-def dying_with_us(argv: Sequence[str | Path]) -> list[str | Path]:
+def with_death_signal(argv: Sequence[str | Path]) -> list[str | Path]:
     """Return the command whose program is told to end when this process dies.
 
     Where setpriv is not installed, the program goes on without us.
