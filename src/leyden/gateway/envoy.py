@@ -148,7 +148,8 @@ class Documents:
         )
         own = [_range(address) for address in self._options.own_addresses]
         # Envoy's own limit first: it counts down at the end of those, too, that another
-        # filter has refused before it.
+        # filter has refused before it. So whoever is refused by the next one takes a
+        # place of the node for that moment: no more of them than Envoy has threads.
         # What a source may not do takes nothing of what a node takes of them all.
         limits = [node_limit, self._filters.limits(peers=True), self._filters.pace()]
         chains = [
