@@ -238,7 +238,7 @@ class Shopping(RuleBasedStateMachine):
         else:
             assert expected
             # Of two that ended at once, who came first to lower the same debt is
-            # decided by nobody; credit and debts are compared below.
+            # decided by nobody; `prove` compares what each got with the ledger.
             if status != "failed":
                 assert cancelled.credit_refund == self.model.sales[name].refund
         self.settled()
