@@ -100,6 +100,14 @@ GUARDS = (
         "took_much",
     ),
     Guard(
+        "an owner's rest ends on the loop that waits for it",
+        "services/shared/fair_pool.py",
+        "            self._start()\n            self._start_after_rest(owner)\n",
+        "            self._start()\n",
+        "tests/services/test_fair_pool.py",
+        "loop_before",
+    ),
+    Guard(
         "who has left takes no place in the queue",
         "services/shared/fair_pool.py",
         "if not job[1].cancelled()",

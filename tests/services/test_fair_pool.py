@@ -118,6 +118,31 @@ async def test_who_rested_goes_on() -> None:
         assert [await pool.run("alice", lambda: 7) for _ in range(2)] == [7, 7]
 
 
+def test_who_rests_goes_on_where_the_loop_before_is_closed() -> None:
+    """All loops of a process share one pool: a timer of a closed one never comes."""
+    pool = FairPool(compute=partial(here, cpu_s=0.02), name="upload")
+
+    async def ask() -> int:
+        async with asyncio.timeout(5):
+            return await pool.run("alice", lambda: 7)
+
+    assert [asyncio.run(ask()) for _ in range(2)] == [7, 7]
+
+
+async def test_all_that_wait_for_one_owners_rest_go_on() -> None:
+    """Also if the last of them, whose loop has the timer, has left."""
+    pool = FairPool(compute=partial(here, cpu_s=0.005), name="upload")
+    async with asyncio.timeout(5):
+        assert await pool.run("alice", lambda: 7) == 7
+        waiting = [
+            asyncio.create_task(pool.run("alice", partial(int, number)))
+            for number in ("1", "2", "3")
+        ]
+        await asyncio.sleep(0)
+        waiting[-1].cancel()
+        assert await asyncio.gather(*waiting[:-1]) == [1, 2]
+
+
 async def test_an_owner_takes_a_tenth_of_a_processor() -> None:
     compute = partial(here, cpu_s=0.01)
     pool = FairPool(threads=1, compute=compute, name="upload")

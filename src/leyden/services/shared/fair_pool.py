@@ -58,6 +58,7 @@ class FairPool:
         not be done.
         """
         future: Future[_Done] = Future()
+        loop = asyncio.get_running_loop()
         with self._lock:
             stayed = [
                 job for job in self._queues.get(owner, ()) if not job[1].cancelled()
@@ -65,8 +66,9 @@ class FairPool:
             queue = self._queues[owner] = deque(stayed)
             if len(queue) >= self._waiting:
                 raise TooMany(_BUSY, retry_after_s=1)
-            queue.append((asyncio.get_running_loop(), future, work))
+            queue.append((loop, future, work))
             self._start()
+            self._start_after_rest(owner)
         return await asyncio.wrap_future(future)
 
     def _start(self) -> None:
@@ -82,15 +84,10 @@ class FairPool:
             if queue:
                 self._queues[owner] = queue  # at the end of the line
             self._served.add(owner)
-            self._executor.submit(self._do, owner, *job)
+            _, future, work = job
+            self._executor.submit(self._do, owner, future, work)
 
-    def _do(
-        self,
-        owner: str,
-        loop: asyncio.AbstractEventLoop,
-        future: Future[Any],
-        work: Callable[[], Any],
-    ) -> None:
+    def _do(self, owner: str, future: Future[Any], work: Callable[[], Any]) -> None:
         taken_s = 0.0
         try:
             if future.set_running_or_notify_cancel():
@@ -108,16 +105,28 @@ class FairPool:
                 self._served.discard(owner)
                 if rest_s > _SHORTEST_REST_S:
                     self._resting[owner] = time.monotonic() + rest_s
-                    with contextlib.suppress(RuntimeError):  # that loop is closed
-                        loop.call_soon_threadsafe(
-                            loop.call_later, rest_s, self._rested, owner
-                        )
                 self._start()
+                self._start_after_rest(owner)
+
+    def _start_after_rest(self, owner: str) -> None:
+        """Start a resting owner's work in time; the caller holds the lock.
+
+        The timer runs on a loop that waits for this work: the one on which the owner's
+        last work was asked for may be closed.
+        """
+        queue, end = self._queues.get(owner), self._resting.get(owner)
+        if not queue or end is None:
+            return
+        loop, _, _ = queue[-1]
+        with contextlib.suppress(RuntimeError):  # it is closed, too: nobody waits
+            loop.call_soon_threadsafe(
+                loop.call_later, end - time.monotonic(), self._rested, owner
+            )
 
     def _rested(self, owner: str) -> None:
         with self._lock:
-            self._resting.pop(owner, None)
             self._start()
+            self._start_after_rest(owner)  # a timer may be early by a moment
 
 
 # What is uploaded and has to be read: shared by all of a process.
