@@ -1,12 +1,16 @@
 """Our programs in Go have tests of their own, which run as one of ours."""
 
 import os
+import re
 import subprocess
 
 from leyden.daemons.build import default_cache
 from leyden.daemons.catalogue import ToolSet
 from leyden.daemons.toolchain import toolchain
 from leyden.daemons.workshop import build_environment
+
+# What failed, and why: lines that would be lost among what the program logs.
+_FAILED = re.compile(r"^\s*--- FAIL.*|^\s+\w+_test\.go:\d+: .*", re.MULTILINE)
 
 
 async def assert_its_own_tests_pass(tools: ToolSet) -> None:
@@ -25,4 +29,6 @@ async def assert_its_own_tests_pass(tools: ToolSet) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stdout + done.stderr
+    printed = done.stdout + done.stderr
+    failed = "\n".join(_FAILED.findall(printed))
+    assert done.returncode == 0, f"{failed}\n\n{printed}"
