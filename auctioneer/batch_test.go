@@ -116,6 +116,7 @@ func TestASidecarChannelIsSoldToAnotherNode(t *testing.T) {
 	paying := provider.open(h.chain, 1_000_000, account.VersionMuSig2V100RC2)
 	asker.ask(selling, 1000, 50)
 	bid := provider.bidFor(paying, buyer, 2000, 10, 200_000)
+	h.recipientsReady()
 	result := h.tick()
 	if result.Txid == nil {
 		t.Fatalf("%+v", h.report())

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -113,6 +114,17 @@ func (h *house) must(err error) {
 
 func (h *house) account(trader Key) Account {
 	return h.auction.store.View().Accounts[trader]
+}
+
+// recipientsReady waits for each recipient of a sidecar channel, who hears of its
+// success a moment before its stream counts as connected.
+func (h *house) recipientsReady() {
+	h.t.Helper()
+	eventually(h.t, "the recipients are connected", func() bool {
+		return !slices.ContainsFunc(h.report().Orders, func(o OrderReport) bool {
+			return slices.Contains(o.Waiting, "the recipient is not connected")
+		})
+	})
 }
 
 // eventually waits for a condition, for as long as a slow machine may need.
