@@ -102,8 +102,8 @@ GUARDS = (
     Guard(
         "an owner's rest ends on the loop that waits for it",
         "services/shared/fair_pool.py",
-        "            self._start()\n            self._start_after_rest(owner)\n",
-        "            self._start()\n",
+        "self._start_after_rest(owner)",
+        "pass",
         "tests/services/test_fair_pool.py",
         "loop_before",
     ),

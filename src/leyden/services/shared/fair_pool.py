@@ -58,7 +58,6 @@ class FairPool:
         not be done.
         """
         future: Future[_Done] = Future()
-        loop = asyncio.get_running_loop()
         with self._lock:
             stayed = [
                 job for job in self._queues.get(owner, ()) if not job[1].cancelled()
@@ -66,13 +65,19 @@ class FairPool:
             queue = self._queues[owner] = deque(stayed)
             if len(queue) >= self._waiting:
                 raise TooMany(_BUSY, retry_after_s=1)
-            queue.append((loop, future, work))
-            self._start()
-            self._start_after_rest(owner)
+            queue.append((asyncio.get_running_loop(), future, work))
+            self._start(owner)
         return await asyncio.wrap_future(future)
 
-    def _start(self) -> None:
-        """Start all work that may run now; the caller holds the lock."""
+    def _start(self, owner: str) -> None:
+        """Start all work that may run now, and this owner's after a rest.
+
+        The caller holds the lock.
+        """
+        self._start_ready()
+        self._start_after_rest(owner)
+
+    def _start_ready(self) -> None:
         now_s = time.monotonic()
         self._resting = {o: end for o, end in self._resting.items() if end > now_s}
         busy = self._served | self._resting.keys()
@@ -105,11 +110,10 @@ class FairPool:
                 self._served.discard(owner)
                 if rest_s > _SHORTEST_REST_S:
                     self._resting[owner] = time.monotonic() + rest_s
-                self._start()
-                self._start_after_rest(owner)
+                self._start(owner)
 
     def _start_after_rest(self, owner: str) -> None:
-        """Start a resting owner's work in time; the caller holds the lock.
+        """Set a timer for a resting owner's work.
 
         The timer runs on a loop that waits for this work: the one on which the owner's
         last work was asked for may be closed.
@@ -125,8 +129,7 @@ class FairPool:
 
     def _rested(self, owner: str) -> None:
         with self._lock:
-            self._start()
-            self._start_after_rest(owner)  # a timer may be early by a moment
+            self._start(owner)  # the timer may be early by a moment
 
 
 # What is uploaded and has to be read: shared by all of a process.
