@@ -1,9 +1,12 @@
 """Subscriptions: endpoints of an organization that get its events, in order."""
 
 import asyncio
+import contextlib
 import json
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import pytest
 from standardwebhooks import Webhook
@@ -23,11 +26,14 @@ from leyden.services.deliveries.subscriptions import MOST, Wanted
 from leyden.services.events import log
 from leyden.services.operators.verify import verify as verify_books
 from leyden.storage.database import Database
+from leyden.storage.events import Events, Page
 from leyden.storage.secrets import Sealer
-from leyden.storage.statements import Statement
+from leyden.storage.statements import Run, Statement
+from leyden.storage.stores import Stores
 from leyden.storage.subscriptions import Subscription
 from leyden.webhooks.fake import FakeSender, Received
 from tests.conftest import NOW
+from tests.services.mortal import Fuse, MortalDatabase
 from tests.services.sending import send_all
 
 URL = "https://hooks.harbour.test/events"
@@ -118,6 +124,30 @@ class Office:
             self.dispatcher, TEAM, of.id, scopes=ALL, before=1 << 62, most=100
         )
         return [(each.message.type, each.message.state) for each in reversed(page)]
+
+
+class Watched(MortalDatabase):
+    """A database that counts how often a transaction reads events."""
+
+    def __init__(self, database: Database) -> None:
+        super().__init__(database, Fuse(steps=0, after=False))
+        self.looked = 0
+
+    @contextlib.asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Stores]:
+        async with super().transaction() as tx:
+            vars(tx)["events"] = _WatchedEvents(tx.run, self)
+            yield tx
+
+
+class _WatchedEvents(Events):
+    def __init__(self, run: Run, watched: Watched) -> None:
+        super().__init__(run)
+        self._watched = watched
+
+    async def page(self, *args: Any, **kwargs: Any) -> Page:
+        self._watched.looked += 1
+        return await super().page(*args, **kwargs)
 
 
 @pytest.fixture
@@ -411,6 +441,24 @@ async def test_a_resend_that_overlaps_a_delivery_is_not_lost(office: Office) -> 
         "order.paid",
         "order.filled",
     ]
+
+
+async def test_the_next_event_is_looked_for_while_others_may_write(
+    db: Database, sealer: Sealer
+) -> None:
+    """A log of a hundred thousand events would hold up all writers for long."""
+    watched = Watched(db)
+    office = Office(watched, sealer)
+    async with db.transaction() as tx:
+        await tx.accounts.add(Organization(id=TEAM, name=TEAM, created=NOW))
+    await office.subscribe("order.paid")
+    await office.tell("order.paid", *["node.running"] * 1_200)
+    await office.work()
+    assert office.got() == ["order.paid"]
+    await office.tell("order.paid", "order.paid")
+    await office.work()
+    assert office.got() == ["order.paid"] * 3
+    assert watched.looked == 0
 
 
 async def test_many_subscribe_and_write_at_once(office: Office) -> None:

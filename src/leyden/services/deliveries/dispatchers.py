@@ -117,25 +117,24 @@ async def _run_next(
                 break
             answer = await send(line, receiver, secrets, event, now=begun)
             now = dispatcher.clock()
+            former = receiver
             async with due.transaction() as tx:
                 # The task before its events, as `announcements.announce` locks them.
                 await tx.tasks.lock(due.claim)
-                former = receiver
                 receiver = await record(
                     dispatcher, tx, mail, receiver, event, answer, at=begun
                 )
-                moved = is_moved(former, receiver)
-                following = None
                 # What was announced meanwhile has made the task due once more.
-                if receiver.pause is None and not (alone and answer.is_success):
-                    following, alone = await mail.next(tx, receiver, now=now)
-                if following is None:
+                if receiver.pause is not None or (alone and answer.is_success):
                     await due.done(tx)
-                elif following.due > now or moved:
-                    await due.reschedule(tx, due=following.due)
-            if following is None or following.due > now or moved:
+                    return
+            # Not in the transaction: it may be far away in a long log.
+            event, alone = await mail.next(reader, receiver, now=now)
+            if event is None:
                 return
-            event, begun = following, now
+            if event.due > now or is_moved(former, receiver):
+                break
+            begun = now
     async with due.transaction() as tx:
         await due.reschedule(tx, due=event.due)
 
