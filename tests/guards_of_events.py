@@ -33,6 +33,14 @@ GUARDS = (
         "postgres and several_logs",
     ),
     Guard(
+        "subscriptions are woken in the order of their ids",
+        "storage/sql/subscriptions.sql",
+        "    )\nORDER BY id\nON CONFLICT",
+        "    )\nON CONFLICT",
+        _LOG,
+        "postgres and woken_in_the_order",
+    ),
+    Guard(
         "a cursor is held to the event that has its number",
         "services/events/log.py",
         "    if known is not None and known != after.tag:",

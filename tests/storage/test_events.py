@@ -15,6 +15,7 @@ from leyden.services.events import log
 from leyden.storage.database import Database, open_database
 from leyden.storage.events import Page, event_of
 from leyden.storage.stores import Stores
+from leyden.storage.subscriptions import SUBSCRIPTIONS, Subscription
 from tests.lock_waits import until_stuck
 
 ALL = frozenset(TYPES)
@@ -25,6 +26,26 @@ NODE = "node.running"
 def event(team: str, number: int = 0, kind: str = KEY, *, once: str = "") -> Event:
     return Event(
         organization_id=team, type=kind, data={"key_id": f"{number}"}, once=once
+    )
+
+
+def subscription(id_: str, team: str, *, now: datetime) -> Subscription:
+    return Subscription(
+        id=id_,
+        organization_id=team,
+        url="https://hooks.harbour.test/events",
+        description="",
+        types=("*",),
+        created=now,
+        sealed_secret=b"",
+        sealed_old_secret=None,
+        old_secret_until=None,
+        failing_since=None,
+        pause=None,
+        stopped=False,
+        position=0,
+        attempts=0,
+        due=now,
     )
 
 
@@ -83,6 +104,38 @@ async def test_several_logs_are_locked_in_the_order_of_their_ids(
     go.set()
     await asyncio.gather(holding, both, later)
     assert await numbers(db.reader, "a") == [1, 2]
+
+
+async def test_subscriptions_are_woken_in_the_order_of_their_ids(
+    db: Database, now: datetime
+) -> None:
+    """In another order, who extends its claims on them and who writes would wait."""
+    async with db.transaction() as tx:
+        for id_ in ("2S", "1S"):  # the order in which they are found
+            await tx.subscriptions.add(subscription(id_, "a", now=now))
+            await tx.tasks.put(SUBSCRIPTIONS, id_, due=now)
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def hold_first() -> None:
+        async with db.transaction() as tx:
+            await tx.tasks.put(SUBSCRIPTIONS, "1S", due=now)
+            begun.set()
+            await go.wait()
+
+    async def take_second() -> None:
+        async with db.transaction() as tx:
+            await tx.tasks.put(SUBSCRIPTIONS, "2S", due=now)
+
+    holding = asyncio.create_task(hold_first())
+    await begun.wait()
+    waking = asyncio.create_task(tell(db, event("a"), now=now))
+    await until_stuck(db, waking)
+    taking = asyncio.create_task(take_second())
+    await until_stuck(db, waking, taking)
+    taken = db.is_alone or taking.done()
+    go.set()
+    await asyncio.gather(holding, waking, taking)
+    assert taken
 
 
 async def test_what_is_rolled_back_takes_no_number(db: Database, now: datetime) -> None:

@@ -67,7 +67,8 @@ WHERE id = :id;
 -- name: wake
 -- Makes the tasks due of subscriptions that get one of the newest events of these
 -- organizations; also of paused ones, so that one that is resumed at this moment misses
--- none. `order.paid` without its last word is `order.`.
+-- none. `order.paid` without its last word is `order.`. Tasks are locked in the order of
+-- their keys, as those who extend claims do.
 INSERT INTO task (kind, key, due, lease, fence, asked, attempts, holder)
 SELECT :kind, id, :now, 0, 0, 0, 0, ''
 FROM subscription
@@ -85,6 +86,7 @@ WHERE organization_id IN (:organization_ids)
                     LIKE '%,' || rtrim(event.type, 'abcdefghijklmnopqrstuvwxyz_') || '*,%'
             )
     )
+ORDER BY id
 ON CONFLICT (kind, key) DO UPDATE
 SET due = CASE WHEN task.due > excluded.due THEN excluded.due ELSE task.due END,
     asked = task.asked + 1
