@@ -32,6 +32,14 @@ GUARDS = (
         "a_long_log",
     ),
     Guard(
+        "an Idempotency-Key that is left meanwhile can be used",
+        "storage/answers.py",
+        "            if rows:",
+        "            if True:",
+        "tests/storage/test_answers.py",
+        "left_while",
+    ),
+    Guard(
         "a response is cached until somebody commits",
         "services/shared/response_cache.py",
         "            self._clear()\n            self._edition = edition",

@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run, SqlFile
+from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
 
 sql = SqlFile("answers")
@@ -41,7 +41,7 @@ class SavedResponses:
         await self._run(
             sql.delete_expired, organization_id=organization_id, key=key, now=to_us(now)
         )
-        if await self._run(
+        while not await self._run(
             sql.claim,
             organization_id=organization_id,
             key=key,
@@ -50,16 +50,10 @@ class SavedResponses:
             expires=to_us(expires),
             holder=holder,
         ):
-            return None
-        rows = await self._run(sql.get, organization_id=organization_id, key=key)
-        kept, status, body, holder, started = rows[0]
-        return Saved(
-            request=kept,
-            status=status,
-            body=body,
-            holder=holder,
-            started=from_us(started),
-        )
+            rows = await self._run(sql.get, organization_id=organization_id, key=key)
+            if rows:  # else it was dropped or has expired in between
+                return _saved(rows[0])
+        return None
 
     async def take_over(
         self,
@@ -124,3 +118,14 @@ class SavedResponses:
     async def delete(self, *, now: datetime) -> None:
         """Delete all expired responses."""
         await self._run(sql.delete_all_expired, now=to_us(now))
+
+
+def _saved(row: Row) -> Saved:
+    request, status, body, holder, started = row
+    return Saved(
+        request=request,
+        status=status,
+        body=body,
+        holder=holder,
+        started=from_us(started),
+    )
