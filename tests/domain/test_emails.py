@@ -54,6 +54,8 @@ def test_a_subject_is_one_line(subject: str) -> None:
         "ada@[127.0.0.1]",
         "ädä@example.org",
         f"{'a' * 65}@example.org",
+        *("a..d@example.org", ".ada@example.org", "ada.@example.org"),
+        "=?utf-8?q?ada?=@example.org",
     ],
 )
 def test_what_means_something_to_a_mail_server_is_no_address(address: str) -> None:
@@ -61,10 +63,16 @@ def test_what_means_something_to_a_mail_server_is_no_address(address: str) -> No
 
 
 @pytest.mark.parametrize(
-    "address", ["ada@example.org", "a.d+a@mail.example.org", "ada@localhost"]
+    "address",
+    [
+        *("ada@example.org", "a.d+a@mail.example.org", "ada@localhost"),
+        *("a=?d@example.org", "!#$%&'*+/=^_`{|}~-@example.org", f"{'a' * 64}@a.org"),
+    ],
 )
 def test_usual_addresses_are(address: str) -> None:
     assert is_address(address)
+    made = Email(id="7", to=address, subject="The tide", text="")
+    assert str(compose(made, sender=SENDER, now=NOW)["To"]) == address
 
 
 def test_a_letter_hides_its_link() -> None:

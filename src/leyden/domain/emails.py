@@ -16,9 +16,11 @@ from typing import Final
 from leyden.values import Struct
 
 NAME: Final = "Leyden"  # of the sender
-# The syntax that browsers check: no character with a meaning in SMTP.
+# The syntax that browsers check: no character with a meaning in SMTP. Of that, what can
+# stand in a header: no dot without letters around it, and no start of an encoded word.
 _ADDRESS: Final = re.compile(
-    r"[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]{1,64}"
+    r"(?=[^@]{1,64}@)(?!=\?)"
+    r"[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[A-Za-z0-9!#$%&'*+/=?^_`{|}~-]+)*"
     r"@[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
     r"(?:\.[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?)*"
 )
