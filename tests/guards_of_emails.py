@@ -155,6 +155,25 @@ GUARDS = (
         "ends_emails_like_it",
     ),
     Guard(
+        "who chooses emails locks the log before the task, as an event does",
+        "services/people/email_choices.py",
+        "        last = await tx.events.lock(organization_id, now=now)\n"
+        "        await tx.tasks.put(SUBSCRIPTIONS, present, due=now)\n",
+        "        await tx.tasks.put(SUBSCRIPTIONS, present, due=now)\n"
+        "        last = await tx.events.lock(organization_id, now=now)\n",
+        "tests/services/test_event_emails.py",
+        "postgres and waits_for_it",
+    ),
+    Guard(
+        "other types of emails end none that waits",
+        "services/people/email_choices.py",
+        "        elif end is not None and before == seen and "
+        "not types.issubset(before.types):\n            position = end",
+        "        elif not types.issubset(before.types):\n            position = last",
+        "tests/services/test_event_emails.py",
+        "sqlite and no_email_that_waits",
+    ),
+    Guard(
         "what an email holds is settled before it is sent",
         "services/deliveries/event_emails.py",
         "    events = held or part.events",

@@ -186,10 +186,26 @@ GUARDS = (
         "sqlite and answers_late",
     ),
     Guard(
+        "other types of a subscription lose nothing that waits",
+        "services/events/log.py",
+        "        if part.events:\n            return None\n",
+        "",
+        _SUBSCRIPTIONS,
+        "sqlite and lose_nothing",
+    ),
+    Guard(
+        "other types of a subscription do not undo a resend",
+        "services/deliveries/subscriptions.py",
+        "end is not None and before == seen and",
+        "end is not None and",
+        _SUBSCRIPTIONS,
+        "sqlite and do_not_undo",
+    ),
+    Guard(
         "another URL gets at once what waits for an attempt",
         "services/deliveries/subscriptions.py",
         "            await tx.subscriptions.move("
-        "before.id, before.position, attempts=0, due=now)\n",
+        "before.id, after.position, attempts=0, due=now)\n",
         "",
         _SUBSCRIPTIONS,
         "sqlite and at_once",

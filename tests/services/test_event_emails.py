@@ -1,5 +1,6 @@
 """Events by email: in time, not too many, never lost, and known when sent twice."""
 
+import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, ExitStack
@@ -8,9 +9,17 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain.accounts import Membership, Organization, Person, Role, Scope
+from leyden.domain.accounts import (
+    Membership,
+    Organization,
+    Person,
+    Role,
+    Scope,
+    new_id,
+)
 from leyden.domain.events import Event
 from leyden.domain.letters import Letter
+from leyden.domain.sign_in import Belonging, Session, SignedIn
 from leyden.errors import NotFound
 from leyden.services.deliveries import event_emails, letters, owned_subscriptions
 from leyden.services.deliveries.emailing import FAILING, REFUSALS, Emailing
@@ -25,6 +34,7 @@ from leyden.storage.stores import Stores
 from leyden.storage.subscriptions import SUBSCRIPTIONS
 from leyden.tasks.work import Work
 from tests.conftest import NOW
+from tests.lock_waits import until_stuck
 from tests.mail_server import MailServer, mail_server, text
 from tests.services.emailed import emailing, send_emails
 from tests.services.hesitant import Hesitant
@@ -217,6 +227,77 @@ async def test_a_persons_subscription_is_no_endpoint_of_the_team(
         await owned_subscriptions.get(
             reader, TEAM, found[0].subscription_id, frozenset(Scope)
         )
+
+
+async def choose(office: Office, *types: str) -> None:
+    """Choose as Ada, who is signed in."""
+    session = Session(
+        id=new_id(),
+        user_id="ada",
+        created=NOW,
+        seen=NOW,
+        expires=NOW + timedelta(days=1),
+        whole=True,
+        address="",
+        browser="",
+    )
+    async with office.of.database.transaction() as tx:
+        await tx.sessions.add(session, digest=session.id.encode())
+    team = Organization(id=TEAM, name="Harbour", created=NOW)
+    who = SignedIn(
+        person=Person(id="ada", email=ADA, created=NOW),
+        session=session,
+        belongs_to=(Belonging(organization=team, role=Role.OWNER),),
+        is_operator=False,
+    )
+    await email_choices.choose(office.platform, who, TEAM, types, now=office.now)
+
+
+async def test_other_types_are_emailed_from_now_on(office: Office) -> None:
+    await office.tell("a", "b", kind="node.running")
+    await choose(office, "node.failed", "node.running")
+    await office.pass_time()
+    assert office.named() == []
+    await office.tell("c", kind="node.running")
+    await office.pass_time()
+    assert office.named() == [["c"]]
+
+
+async def test_other_types_lose_no_email_that_waits(office: Office) -> None:
+    office.served.answers["DATA"] = "451 not now"
+    await office.tell("a")
+    await office.pass_time()
+    await choose(office, "node.failed", "node.running")
+    office.served.answers["DATA"] = "250 OK"
+    await office.pass_time(hours=1)
+    assert office.named() == [["a"]]
+
+
+async def test_who_chooses_while_something_happens_waits_for_it(
+    office: Office, db: Database
+) -> None:
+    """An event locks the log, and then whom it wakes: in another order both wait."""
+    await choose(office)
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def write() -> None:
+        async with db.transaction() as tx:
+            await tx.events.lock(TEAM, now=NOW)
+            begun.set()
+            await go.wait()
+            data = {"node_id": "7N", "name": "a"}
+            event = Event(organization_id=TEAM, type="node.failed", data=data)
+            tx.events.add(event, at=NOW)
+
+    writing = asyncio.create_task(write())
+    await begun.wait()
+    choosing = asyncio.create_task(choose(office, "node.failed"))
+    await until_stuck(db, choosing)
+    go.set()
+    await asyncio.gather(writing, choosing)
+    await office.tell("b")
+    await office.pass_time()
+    assert office.named() == [["b"]]
 
 
 async def letter(office: Office, lives: timedelta = timedelta(days=1)) -> None:

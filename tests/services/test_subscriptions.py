@@ -6,7 +6,7 @@ import json
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from standardwebhooks import Webhook
@@ -33,6 +33,7 @@ from leyden.storage.stores import Stores
 from leyden.storage.subscriptions import Subscription
 from leyden.webhooks.fake import FakeSender, Received
 from tests.conftest import NOW
+from tests.services.hesitant import Hesitant
 from tests.services.mortal import Fuse, MortalDatabase
 from tests.services.sending import send_all
 
@@ -84,6 +85,9 @@ class Office:
 
     async def move(self, made: Subscription, url: str) -> None:
         await self._change(made, Wanted(url=url))
+
+    async def choose(self, made: Subscription, *types: str) -> None:
+        await self._change(made, Wanted(types=types))
 
     async def _change(self, made: Subscription, wanted: Wanted) -> None:
         await subscriptions.change(
@@ -254,6 +258,47 @@ async def test_one_that_goes_on_is_sent_what_waits_at_once(office: Office) -> No
     await office.stop(made, stopped=False)
     await office.work()
     assert office.got() == ["order.created"]
+
+
+async def test_other_types_are_sent_from_now_on(office: Office) -> None:
+    made = await office.subscribe("order.*")
+    await office.tell("order.paid", *["node.running"] * 600)
+    await office.work()
+    await office.choose(made, "order.paid", "node.*")
+    await office.work()
+    assert office.got() == ["order.paid"]
+    await office.tell("node.stopped", "order.filled", "order.paid")
+    await office.work()
+    assert office.got()[1:] == ["node.stopped", "order.paid"]
+
+
+async def test_other_types_lose_nothing_that_waits(office: Office) -> None:
+    made = await office.subscribe("order.*")
+    office.sender.answers[URL] = BROKEN
+    await office.tell("node.running", "order.paid", "node.stopped")
+    await office.work()
+    await office.choose(made, "*")
+    office.sender.answers.clear()
+    await office.pass_time(hours=1)
+    assert office.got()[1:] == ["order.paid", "node.stopped"]
+
+
+async def test_other_types_do_not_undo_what_is_to_be_sent_again(
+    db: Database, sealer: Sealer, office: Office
+) -> None:
+    made = await office.subscribe("order.*")
+    await office.tell("order.paid", "node.running")
+    await office.work()
+
+    async def resend() -> None:
+        await manual_deliveries.resend(
+            office.dispatcher, TEAM, made.id, "", scopes=ALL, actor="test"
+        )
+
+    hasty = Office(cast("Database", Hesitant(db, resend)), sealer)
+    await hasty.choose(made, "*")
+    await office.work()
+    assert office.got()[1:] == ["order.paid", "node.running"]
 
 
 async def test_what_is_given_up_can_be_sent_again_from_any_event(

@@ -75,7 +75,8 @@ class Events:
     async def lock(self, organization_id: str, *, now: datetime) -> int:
         """Lock the log until the transaction ends; return its newest number.
 
-        Call this last in a transaction: only `flush` may follow.
+        Call this last in a transaction: only `flush` may follow, and the tasks of
+        subscriptions, which an event locks after its log.
         """
         created = to_us(now)
         rows = await self._run(

@@ -11,7 +11,14 @@ from leyden.domain.events import match_types, types_of, visible
 from leyden.domain.webhook_urls import check
 from leyden.errors import Conflict, Malformed, OverQuota
 from leyden.services.deliveries.dispatchers import Dispatcher, is_moved, open_secrets
-from leyden.services.deliveries.owned_subscriptions import audit, confirm, get, lock
+from leyden.services.deliveries.owned_subscriptions import (
+    audit,
+    confirm,
+    get,
+    lock,
+    types_sent,
+)
+from leyden.services.events import log
 from leyden.storage.stores import Stores
 from leyden.storage.subscriptions import Subscription, secret_purpose, url_purpose
 from leyden.values import Struct, replace
@@ -104,9 +111,19 @@ async def change(
 ) -> Subscription:
     """Change a subscription, stop it, or let it go on from where it was.
 
-    Another URL, or going on, forgets that it failed, and sends what waits at once.
+    Another URL, or going on, forgets that it failed, and sends what waits at once. Of
+    types that it did not get before, it gets what happens from now on, unless
+    something else is waiting before that.
     """
     now = dispatcher.clock()
+    reader = dispatcher.database.reader
+    seen, end = None, None
+    if wanted.types is not None:
+        # Not in the transaction: the log may be long.
+        seen = await get(reader, organization_id, subscription_id, scopes)
+        end = await log.end_without(
+            reader, organization_id, types_sent(seen), after=seen.position
+        )
     async with dispatcher.database.transaction() as tx:
         before = await lock(
             tx, organization_id, subscription_id, scopes, actor=actor, now=now
@@ -117,6 +134,9 @@ async def change(
             after = replace(after, url=place[0], sealed_url=place[1])
         if wanted.types is not None:
             after = replace(after, types=_types(wanted.types, scopes, organization_id))
+            if end is not None and before == seen and _gets_more(before, after):
+                after = replace(after, position=end)
+                await tx.subscriptions.move(before.id, end, attempts=0, due=now)
         if wanted.description is not None:
             after = replace(after, description=_description(wanted.description))
         if wanted.stopped is not None:
@@ -124,7 +144,7 @@ async def change(
         if is_moved(before, after) or wanted.stopped is False:
             after = after.without_failures()
             # What waits for another attempt is sent now: that may be a day away.
-            await tx.subscriptions.move(before.id, before.position, attempts=0, due=now)
+            await tx.subscriptions.move(before.id, after.position, attempts=0, due=now)
         await tx.subscriptions.change(after)
         await audit(tx, after, "subscription changed", actor=actor, now=now)
     return after
@@ -220,6 +240,10 @@ def _types(
             kinds = {name.partition(".")[0] for name in named & seen}
             found |= dict.fromkeys(f"{kind}.*" for kind in sorted(kinds))
     return tuple(found)
+
+
+def _gets_more(before: Subscription, after: Subscription) -> bool:
+    return not types_sent(after) <= types_sent(before)
 
 
 def _description(text: str) -> str:

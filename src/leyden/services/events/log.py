@@ -55,6 +55,20 @@ async def end(reader: Stores, organization_id: str) -> Cursor:
     return found.get(organization_id, cursors.START)
 
 
+async def end_without(
+    reader: Stores, organization_id: str, types: Collection[str], *, after: int
+) -> int | None:
+    """Return the number of the newest event; None if one of these types is waiting."""
+    cursor = Cursor(after, "")
+    while True:
+        part = await read(reader, organization_id, types, after=cursor, most=1)
+        if part.events:
+            return None
+        cursor = Cursor(part.cursor.number, "")
+        if not part.has_more:
+            return cursor.number
+
+
 async def read(
     reader: Stores,
     organization_id: str,

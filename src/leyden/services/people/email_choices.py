@@ -15,6 +15,7 @@ from leyden.domain.events import ALARMS, INSTALLATION, TYPES, types_of, visible
 from leyden.domain.sign_in import SignedIn, scopes_of
 from leyden.errors import Conflict, Malformed, NotFound
 from leyden.services.deliveries import event_emails
+from leyden.services.events import log as event_log
 from leyden.services.people import profile
 from leyden.services.platform import Platform
 from leyden.storage.email_subscriptions import EmailSubscription
@@ -81,13 +82,27 @@ async def choose(
     *,
     now: datetime,
 ) -> None:
-    """Store what the person gets emails about; nothing ends them."""
+    """Store what the person gets emails about; nothing ends them.
+
+    Of types that they did not get before, they get what happens from now on, unless
+    something else is waiting before that.
+    """
     offered = _offered(who).get(organization_id)
     if offered is None:
         raise NotFound
     types = frozenset(types)
     if not offered[1].issuperset(types):
         raise Malformed("types: must be types that your role can see")
+    # Not in the transaction: the log may be long.
+    seen = await _seen(platform, who.person.id, organization_id)
+    end = None
+    if seen is not None:
+        end = await event_log.end_without(
+            platform.database.reader,
+            organization_id,
+            offered[1].intersection(seen.types),
+            after=seen.position,
+        )
     async with platform.database.transaction() as tx:
         await profile.check_signed_in(platform, tx, who)
         if await tx.email_links.confirmed(who.person.id) is None:
@@ -97,7 +112,9 @@ async def choose(
             if types:
                 await _add(platform, tx, who.person.id, organization_id, types, now=now)
             return
-        # The task before its row, as the dispatcher locks them.
+        # The log before the task, as an event locks them, and that before its row, as
+        # the dispatcher does.
+        last = await tx.events.lock(organization_id, now=now)
         await tx.tasks.put(SUBSCRIPTIONS, present, due=now)
         before = await tx.subscriptions.lock(present)
         await tx.subscriptions.change(
@@ -109,9 +126,12 @@ async def choose(
         )
         position = before.position
         if before.stopped:  # what happened meanwhile is not told
-            position = await tx.events.lock(organization_id, now=now)
+            position = last
             await tx.email_subscriptions.hold(present, 0)
-        if before.stopped or before.pause is not None:
+        elif end is not None and before == seen and not types.issubset(before.types):
+            position = end
+        moved = position != before.position
+        if before.stopped or before.pause is not None or moved:
             await tx.subscriptions.move(present, position, attempts=0, due=now)
 
 
@@ -203,6 +223,14 @@ async def _find(tx: Stores, user_id: str, organization_id: str) -> str | None:
         if each.organization_id == organization_id:
             return each.subscription_id
     return None
+
+
+async def _seen(
+    platform: Platform, user_id: str, organization_id: str
+) -> Subscription | None:
+    reader = platform.database.reader
+    present = await _find(reader, user_id, organization_id)
+    return None if present is None else await reader.subscriptions.find(present)
 
 
 async def _add(
