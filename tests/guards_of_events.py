@@ -186,6 +186,14 @@ GUARDS = (
         "sqlite and answers_late",
     ),
     Guard(
+        "who resumes a node's receiver locks its task before its events",
+        "services/nodes/webhooks.py",
+        "            await tx.tasks.put(WEBHOOKS, event.node_id, due=begun)",
+        "            pass",
+        "tests/services/test_webhooks.py",
+        "postgres and a_test_that_resumes",
+    ),
+    Guard(
         "other types of a subscription lose nothing that waits",
         "services/events/log.py",
         "        if part.events:\n            return None\n",

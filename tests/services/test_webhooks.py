@@ -9,7 +9,12 @@ from standardwebhooks import Webhook
 
 from leyden.domain.deliveries import Answer, Pause
 from leyden.domain.nodes import Node, Status
-from leyden.domain.webhooks import ANNOUNCED, BlocksOutOfOrder, UpdateAvailable
+from leyden.domain.webhooks import (
+    ANNOUNCED,
+    BlocksOutOfOrder,
+    StatusChanged,
+    UpdateAvailable,
+)
 from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
 from leyden.services.deliveries.dispatchers import FORGETTING, prune
 from leyden.services.deliveries.manual_limits import ManualLimit
@@ -22,6 +27,7 @@ from leyden.tasks.work import Work
 from leyden.values import replace
 from leyden.webhooks.fake import Received
 from tests.domain.nodes import NOON, a_node, some_settings
+from tests.lock_waits import until_stuck
 from tests.metrics import Observed
 
 from .post import SECRET, URL, Post, said
@@ -584,6 +590,37 @@ async def test_of_two_rotations_at_once_both_secrets_are_good(post: Post) -> Non
     (event,) = post.sender.received
     for rotated in rotations:
         Webhook(rotated.secret).verify(event.body, dict(event.headers))
+
+
+async def test_a_test_that_resumes_waits_for_what_is_announced(post: Post) -> None:
+    """Both lock the task and then its events: in another order both would wait."""
+    node = await post.house()
+    post.answers(AWAY)
+    await post.announce(node, "stopped")
+    await post.run()
+    async with post.database.transaction() as tx:
+        await tx.receivers.set_health(node.id, failing_since=NOON, pause=Pause.FAILING)
+    post.answers(200)
+    begun, go = asyncio.Event(), asyncio.Event()
+
+    async def announce() -> None:
+        async with post.database.transaction() as tx:
+            await tx.tasks.put(WEBHOOKS, node.id, due=post.now)
+            begun.set()
+            await go.wait()
+            status = StatusChanged("waiting_unlock")
+            await announcements.announce(tx, node, [status], now=post.now)
+
+    announcing = asyncio.create_task(announce())
+    await begun.wait()
+    testing = asyncio.create_task(
+        webhooks.test(post.dispatcher, node.organization_id, node.id, actor="test")
+    )
+    await until_stuck(post.database, testing)
+    go.set()
+    await asyncio.gather(announcing, testing)
+    await post.run()
+    assert post.told[-1] == "waiting_unlock"
 
 
 async def test_forgetting_a_node_leaves_nothing_of_its_webhooks(post: Post) -> None:

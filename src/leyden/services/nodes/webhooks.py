@@ -15,7 +15,7 @@ from leyden.services.deliveries.dispatchers import (
     record,
     send,
 )
-from leyden.services.deliveries.node_mail import NODE_MAIL
+from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
 from leyden.services.nodes.announcements import new_id
 from leyden.services.nodes.views import owned_or_not_found
 from leyden.services.shared import rights
@@ -177,6 +177,9 @@ async def _send(dispatcher: Dispatcher, event: KeptEvent) -> Delivery:
     async with opened as connection:
         answer = await send(connection, receiver, signing, event, now=begun)
     async with dispatcher.database.transaction() as tx:
+        if receiver.pause is not None:
+            # It may be resumed: the task before its events, as `announce` locks them.
+            await tx.tasks.put(WEBHOOKS, event.node_id, due=begun)
         await record(dispatcher, tx, NODE_MAIL, receiver, event, answer, at=begun)
         sent, *_ = await tx.deliveries.list_(
             event.node_id, before=event.position + 1, most=1
