@@ -229,6 +229,14 @@ GUARDS = (
         "tests/domain/test_observations.py",
     ),
     Guard(
+        "a start that fails shortens no time in which a node can be restored",
+        "domain/observations.py",
+        "    if node.wanted is not DesiredState.RUNNING:\n        return node  # a",
+        "    if False:\n        return node  # a",
+        "tests/domain/test_observations.py tests/services/test_nodes.py",
+        "fails_nothing",
+    ),
+    Guard(
         "a crash is mended later and later",
         "domain/observations.py",
         "crashes = 1 if _lived_long(node, now) else node.crashes + 1",
