@@ -215,6 +215,14 @@ GUARDS = (
         "tests/processes/test_processes.py",
     ),
     Guard(
+        "a program of which nothing can be read has not ended",
+        "processes/absence.py",
+        "ABSENT: Final = (FileNotFoundError, ProcessLookupError, PermissionError)",
+        "ABSENT: Final = OSError",
+        "tests/processes/test_processes.py",
+        "no_file",
+    ),
+    Guard(
         "what an earlier lnd said is not believed of a later one",
         "domain/observations.py",
         "if seen.process != node.process:",
