@@ -42,6 +42,7 @@ TEMPLATE = Template(
 )
 RUNS: Any = {"running": {}}
 ENDED: Any = {"terminated": {"exitCode": 0}}
+STOPPED = b"2026-03-01 12:00:00.123 [INF] LTND: Received shutdown request."
 NO_IMAGE: Any = {"waiting": {"reason": "ErrImagePull"}}
 
 
@@ -223,6 +224,29 @@ async def test_an_lnd_whose_machine_is_back_is_told_of_once(hands: Hands) -> Non
         Observation(process=node.process),
         Observation(process=node.process, alive=False, asked=True),
     ]
+
+
+@pytest.mark.parametrize(
+    ("reason", "log", "asked"),
+    [
+        ("Evicted", None, False),
+        ("Terminated", None, False),
+        ("Terminated", b"", False),
+        ("Terminated", STOPPED, True),
+        ("", None, True),
+    ],
+)
+async def test_what_a_kubelet_ended_was_not_stopped_by_its_owner(
+    hands: Hands, reason: str, log: bytes | None, *, asked: bool
+) -> None:
+    """Its machine is short of memory, or shuts down, and the log is gone or silent."""
+    node, runtime = await hands.broken_off(a_node()), hands.runtime()
+    hands.cluster.set(hands.pod, **RUNS)
+    await until_known(runtime, node, known=True)
+    hands.cluster.log = log
+    hands.cluster.set(hands.pod, reason=reason, **ENDED)
+    await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
+    assert hands.told[-1].asked is asked
 
 
 async def test_who_could_not_stop_an_lnd_is_told_when_the_cluster_answers(
