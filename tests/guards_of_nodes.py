@@ -215,6 +215,14 @@ GUARDS = (
         "tests/processes/test_processes.py",
     ),
     Guard(
+        "a program of which nothing can be read has not ended",
+        "processes/absence.py",
+        "ABSENT: Final = (FileNotFoundError, ProcessLookupError, PermissionError)",
+        "ABSENT: Final = OSError",
+        "tests/processes/test_processes.py",
+        "no_file",
+    ),
+    Guard(
         "what an earlier lnd said is not believed of a later one",
         "domain/observations.py",
         "if seen.process != node.process:",
@@ -227,6 +235,21 @@ GUARDS = (
         "replace(after, wanted=DesiredState.STOPPED), ObservedEvent.ENDED",
         "after, ObservedEvent.ENDED",
         "tests/domain/test_observations.py",
+    ),
+    Guard(
+        "a start that fails shortens no time in which a node can be restored",
+        "domain/observations.py",
+        "    if node.wanted is not DesiredState.RUNNING:\n        return node  # a",
+        "    if False:\n        return node  # a",
+        "tests/domain/test_observations.py tests/services/test_nodes.py",
+        "fails_nothing",
+    ),
+    Guard(
+        "what an earlier lnd wrote says nothing about the end of this one",
+        "lnd/endings.py",
+        "            return lines[number:]\n",
+        "            return lines\n",
+        "tests/lnd/test_endings.py",
     ),
     Guard(
         "a crash is mended later and later",

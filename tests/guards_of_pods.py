@@ -28,6 +28,14 @@ GUARDS = (
         "one_question",
     ),
     Guard(
+        "what a kubelet ended was not stopped by its owner",
+        _OBJECTS,
+        "pod.metadata.is_deleted or bool(pod.status.reason)",
+        "pod.metadata.is_deleted",
+        _STAND_IN,
+        "kubelet_ended",
+    ),
+    Guard(
         "what a cluster does not say of a node is not 0",
         _METRICS,
         "            return UNKNOWN\n",

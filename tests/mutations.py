@@ -187,6 +187,26 @@ _OF_MONEY = (
         "tests/test_tasks.py tests/services/test_tickets.py",
     ),
     Guard(
+        "a fence rises although its task was completed meanwhile",
+        "storage/sql/tasks.sql",
+        "    fence = CASE WHEN fence < :now THEN :now ELSE fence + 1 END,\n"
+        "    attempts = attempts + 1,\n"
+        "    holder = :holder\n"
+        "WHERE (kind, key) IN (SELECT kind, key FROM free)\n"
+        "    AND lease <= :now\n"
+        "RETURNING kind, key, fence, asked, attempts, due;\n\n"
+        "-- name: claim_at_home",
+        "    fence = fence + 1,\n"
+        "    attempts = attempts + 1,\n"
+        "    holder = :holder\n"
+        "WHERE (kind, key) IN (SELECT kind, key FROM free)\n"
+        "    AND lease <= :now\n"
+        "RETURNING kind, key, fence, asked, attempts, due;\n\n"
+        "-- name: claim_at_home",
+        "tests/test_tasks.py",
+        "sqlite and next_task",
+    ),
+    Guard(
         "credit is counted again once it is locked",
         "services/channels/orders.py",
         "if await cover_of(tx, organization_id, order.quote) != cover:",

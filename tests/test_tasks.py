@@ -10,9 +10,11 @@ import pytest
 
 from leyden.domain.accounts import Organization
 from leyden.domain.times import utc_now
-from leyden.errors import DatabaseAway, Stale
+from leyden.errors import DatabaseAway, Lost, Stale
 from leyden.storage.database import Database, open_database
+from leyden.storage.homes import Hold, Home
 from leyden.storage.stores import Stores
+from leyden.storage.tasks import Claim, Shards
 from leyden.tasks.queues import Queue, retry_after
 from leyden.tasks.work import Work
 from leyden.tasks.worker import Worker
@@ -264,7 +266,7 @@ async def test_a_worker_that_lost_its_claim_changes_nothing(db: Database) -> Non
     async with db.transaction() as tx:
         later = now + 2 * second
         [heir] = await tx.tasks.claim("lamp", now=later, until=later + second, most=1)
-    assert heir.fence == zombie.fence + 1
+    assert heir.fence > zombie.fence
     with pytest.raises(Stale):
         async with Work(db, zombie).transaction() as tx:
             await tx.audit.add(at=now, actor="zombie", action="lit", subject="lamp")
@@ -276,6 +278,51 @@ async def test_a_worker_that_lost_its_claim_changes_nothing(db: Database) -> Non
     async with held.transaction() as tx:
         await held.done(tx)
     assert not await left(db)
+
+
+@pytest.mark.parametrize("how", ["claim", "claim_at_home", "claim_watched"])
+async def test_a_worker_that_lost_its_claim_changes_nothing_of_the_next_task_either(
+    db: Database, how: str
+) -> None:
+    """Another did what the zombie had claimed, and the same is to be done once more."""
+    hold = Hold(holder="worker", identity="harbour", place="/harbour")
+    shards, second = Shards(kind="watch", number=1), timedelta(seconds=1)
+    async with db.transaction() as tx:
+        await tx.homes.add(
+            Home(identity=hold.identity, authority="", place=hold.place, host="")
+        )
+        now = utc_now()
+        await tx.tasks.put(shards.kind, "0", due=now)
+        await tx.tasks.claim_at_home(
+            shards.kind, hold, now=now, until=now + second, most=1
+        )
+
+    async def claimed(now: datetime) -> Claim:
+        async with db.transaction() as tx:
+            claims: dict[str, Callable[..., Awaitable[list[Claim]]]] = {
+                "claim": tx.tasks.claim,
+                "claim_at_home": partial(tx.tasks.claim_at_home, hold=hold),
+                "claim_watched": partial(
+                    tx.tasks.claim_watched, hold=hold, shards=shards
+                ),
+            }
+            (claim,) = await claims[how]("lamp", now=now, until=now + second, most=1)
+        return claim
+
+    await put(db, "lamp", due=now)
+    zombie = await claimed(now)
+    heir = Work(db, await claimed(now + 2 * second))
+    async with heir.transaction() as tx:
+        await heir.done(tx)
+    await put(db, "lamp", due=now)
+    next_one = await claimed(now + 3 * second)
+    assert next_one.fence > heir.claim.fence
+    with pytest.raises(Lost):
+        async with Work(db, zombie).transaction():
+            pass
+    async with db.transaction() as tx:
+        until = now + 9 * second
+        assert await tx.tasks.extend("lamp", [zombie], until=until) == []
 
 
 async def test_who_loses_a_task_while_writing_leaves_nothing(

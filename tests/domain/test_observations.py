@@ -224,6 +224,15 @@ def test_a_launch_that_fails_once_a_stop_is_wanted_is_stopped() -> None:
     assert record_failure(node, now=NOON, seen=GONE).status is Status.STOPPED
 
 
+@pytest.mark.parametrize("action", [Action.STOP, Action.DELETE])
+def test_a_launch_that_cannot_be_made_fails_nothing_that_is_no_longer_wanted(
+    action: Action,
+) -> None:
+    """Its pause must not replace the time for which a deleted node is kept."""
+    node = apply_command(a_node(Status.FAILED), action, now=NOON)
+    assert record_failure(node, now=HOUR) == node
+
+
 def test_a_launch_that_fails_and_may_run_has_its_process() -> None:
     node = a_live_node(Status.STARTING)
     unknown = Observation(process=LND, known=False)

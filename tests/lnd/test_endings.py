@@ -5,7 +5,14 @@ import pytest
 from leyden.lnd.endings import LAST_BYTES, log_end, stopped_by_owner
 
 AT = "2026-03-01 12:00:00.123"
-OPENED = f"{AT} [INF] LTND: Version: 0.20.2-beta commit=v0.20.2-beta"
+OPENED = (
+    f"{AT} [INF] LTND: Version Info version=0.20.2-beta commit=v0.20.2-beta "
+    "debuglevel=production logging=info"
+)
+OPENED_BEFORE_0_19 = (
+    f"{AT} [INF] LTND: Version: 0.18.5-beta commit=v0.18.5-beta, build=production, "
+    "logging=default, debuglevel=info"
+)
 REQUEST = f"{AT} [INF] LTND: Received shutdown request."
 SIGNAL = f"{AT} [INF] LTND: Received terminated"
 CRITICAL = f"{AT} [CRT] SRVR: Unable to lookup witness: no disk"
@@ -25,6 +32,12 @@ DONE = f"{AT} [INF] LTND: Shutdown complete"
         ([OPENED, CRITICAL], 0, False),
         ([OPENED, REQUEST, DONE, OPENED, SIGNAL, DONE], 0, False),
         ([OPENED, SIGNAL, DONE, OPENED, REQUEST, DONE], None, True),
+        # Of an earlier lnd, which says nothing about this one.
+        ([OPENED, REQUEST, DONE, OPENED], None, False),
+        ([OPENED, REQUEST, DONE, OPENED_BEFORE_0_19], None, False),
+        ([OPENED, REQUEST, DONE, OPENED], 0, True),
+        ([OPENED, SIGNAL, DONE, OPENED], 0, True),
+        ([OPENED, CRITICAL, OPENED, REQUEST, DONE], 0, True),
         ([OPENED], 0, True),  # silenced by its owner
         ([OPENED], None, False),
         ([OPENED], 1, False),

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import resource
 import signal as signals
 import subprocess
 import sys
@@ -27,6 +28,7 @@ from leyden.processes import (
     spawn,
     stop,
 )
+from leyden.processes.shell import still_shell
 from leyden.values import replace
 
 SLEEP = ["/bin/sleep", "600"]
@@ -163,6 +165,37 @@ async def test_a_stranger_with_the_same_pid_gets_no_signal(
     assert not signal(past, signals.SIGKILL)
     assert await stop(past, grace_s=0) is None
     assert await exited(past) is None
+    assert alive(sleeper)
+
+
+@contextlib.contextmanager
+def files_left(number: int) -> Iterator[None]:
+    """Let us open so many files at once, and no more."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    lowest = os.dup(0)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + number, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+@pytest.mark.parametrize("left", [0, 1])
+async def test_who_can_open_no_file_calls_no_program_ended(
+    log: Path, started: list[Identity], left: int
+) -> None:
+    """The last file may be the one by which its end is waited for."""
+    sleeper = await spawn(SLEEP, log=log)
+    started.append(sleeper)
+    with files_left(left), pytest.raises(OSError, match="Too many open files"):
+        await exited(sleeper)
+    with files_left(left), pytest.raises(OSError, match="Too many open files"):
+        signal(sleeper, signals.SIGKILL)
+    with files_left(0), pytest.raises(OSError, match="Too many open files"):
+        alive(sleeper)
+    with files_left(0), pytest.raises(OSError, match="Too many open files"):
+        still_shell(sleeper.pid)
     assert alive(sleeper)
 
 

@@ -34,7 +34,7 @@ class StandInCluster:
         self.is_silent = False  # watches say nothing
         self.ends_watches = False  # at once
         self.is_busy = False  # and watches are to be asked for again, a second later
-        self.log = b""
+        self.log: bytes | None = b""  # None: it is gone, with its container
         self.tokens: dict[str, Object] = {}  # the status of each one's review
         self.is_away = False  # for who asks about one object, or a token
         # What pods use, as metrics-server has it; a status is a refusal.
@@ -59,10 +59,19 @@ class StandInCluster:
             (o for (kind, _), o in self.objects.items() if kind == "pods"), None
         )
 
-    def set(self, found: Object, *, machine: str = "machine-1", **state: Any) -> None:
-        """Put a pod on a machine, and its lnd into a state."""
+    def set(
+        self,
+        found: Object,
+        *,
+        machine: str = "machine-1",
+        reason: str = "",
+        **state: Any,
+    ) -> None:
+        """Put a pod on a machine, and its lnd into a state, with a kubelet's reason."""
         found["spec"]["nodeName"] = machine
         found["status"] = {"containerStatuses": [{"name": "lnd", "state": state}]}
+        if reason:
+            found["status"] |= {"phase": "Failed", "reason": reason}
         self._tell("MODIFIED", "pods", found)
 
     def set_ready(self, status: str) -> None:
@@ -118,6 +127,8 @@ class StandInCluster:
             return await self._watch(request, plural)
         self.calls.append(f"{request.method} {plural}")
         if of == "log":
+            if self.log is None:
+                return refusal(400, "BadRequest")
             return web.Response(body=self.log)
         if request.method == "POST":
             return self._created(plural, await request.json())

@@ -16,6 +16,7 @@ from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes.base import LaunchSpec, Usage
+from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
 from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.kubernetes.informer import Informer
@@ -42,6 +43,7 @@ TEMPLATE = Template(
 )
 RUNS: Any = {"running": {}}
 ENDED: Any = {"terminated": {"exitCode": 0}}
+STOPPED = b"2026-03-01 12:00:00.123 [INF] LTND: Received shutdown request."
 NO_IMAGE: Any = {"waiting": {"reason": "ErrImagePull"}}
 
 
@@ -225,6 +227,29 @@ async def test_an_lnd_whose_machine_is_back_is_told_of_once(hands: Hands) -> Non
     ]
 
 
+@pytest.mark.parametrize(
+    ("reason", "log", "asked"),
+    [
+        ("Evicted", None, False),
+        ("Terminated", None, False),
+        ("Terminated", b"", False),
+        ("Terminated", STOPPED, True),
+        ("", None, True),
+    ],
+)
+async def test_what_a_kubelet_ended_was_not_stopped_by_its_owner(
+    hands: Hands, reason: str, log: bytes | None, *, asked: bool
+) -> None:
+    """Its machine is short of memory, or shuts down, and the log is gone or silent."""
+    node, runtime = await hands.broken_off(a_node()), hands.runtime()
+    hands.cluster.set(hands.pod, **RUNS)
+    await until_known(runtime, node, known=True)
+    hands.cluster.log = log
+    hands.cluster.set(hands.pod, reason=reason, **ENDED)
+    await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
+    assert hands.told[-1].asked is asked
+
+
 async def test_who_could_not_stop_an_lnd_is_told_when_the_cluster_answers(
     hands: Hands,
 ) -> None:
@@ -241,6 +266,29 @@ async def test_who_could_not_stop_an_lnd_is_told_when_the_cluster_answers(
     hands.cluster.is_away = False
     await until(lambda: bool(hands.told))
     assert hands.told == [Observation(process=node.process)]
+
+
+async def test_a_node_whose_volume_is_being_copied_keeps_no_other_from_being_told(
+    hands: Hands,
+) -> None:
+    """Both could not be stopped while the cluster did not answer."""
+    copied, other = a_node(id="a-copied-oneN"), a_node(id="another-oneN")
+    copied = await hands.broken_off(copied)
+    pod = hands.pod
+    other, runtime = await hands.broken_off(other), hands.runtime()
+    for each in (copied, other):
+        hands.cluster.set(hands.cluster.objects["pods", manifests.name(each)], **RUNS)
+        await until_known(runtime, each, known=True)
+    hands.told.clear()
+    hands.cluster.is_away = True
+    for each in (copied, other):
+        with pytest.raises(ClusterAway):
+            await runtime.stop(each)
+    hands.cluster.drop_finalizers("pods", pod, pod["metadata"]["finalizers"])
+    hands.cluster.delete("pods", pod)
+    hands.cluster.create("pods", manifests.copier(copied, image="copier", rest_port=1))
+    hands.cluster.is_away = False
+    await until(lambda: Observation(process=other.process) in hands.told)
 
 
 async def test_a_pod_that_others_hold_is_asked_about_now_and_then(

@@ -330,23 +330,28 @@ def test_slots_become_addresses_and_no_more_than_there_are() -> None:
     )
 
 
+@pytest.mark.parametrize("left", [0, 1, 2])
 async def test_with_no_file_left_to_open_nothing_is_forgotten(
-    hands: LocalHands, node: Node
+    hands: LocalHands, node: Node, left: int
 ) -> None:
     """`ulimit -n`: what cannot be seen for a while is seen afterwards."""
     node = await start(hands, node)
     await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
     hands.begin_anew()
+    await asyncio.sleep(0.05)  # what listened before has closed its files
     hands.told.clear()
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     identity = hands.identity(node)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (3, hard))
+    lowest = os.dup(0)
+    os.close(lowest)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (lowest + left, hard))
     try:
         hands.runtime._watch(node, identity)  # type: ignore[attr-defined]
         await asyncio.sleep(0.05)
     finally:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     await until(lambda: hands.told[-1:] != [] and hands.told[-1].state is not None)
+    assert all(each.alive for each in hands.told)
     await hands.crash(node)
     await until(lambda: not hands.told[-1].alive)
 

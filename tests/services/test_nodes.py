@@ -332,6 +332,33 @@ async def test_a_start_whose_process_never_runs_shows_and_is_tried_again(
     assert (await fleet_harness.node(node.id)).status is Status.WAITING_INIT
 
 
+@pytest.mark.parametrize(
+    ("action", "status"),
+    [(Action.STOP, Status.STOPPED), (Action.DELETE, Status.DELETING)],
+)
+async def test_a_start_that_fails_once_its_node_is_stopped_or_deleted_fails_nothing(
+    fleet_harness: FleetHarness, action: Action, status: Status
+) -> None:
+    """What was deleted meanwhile can be restored for as long as it always can."""
+    node = await fleet_harness.running()
+    fleet_harness.runtime.end(node.id)
+    await fleet_harness.settled()
+    fleet_harness.runtime.fails_after = "nothing"
+    fleet_harness.now += timedelta(seconds=5)
+
+    async def ask() -> None:
+        await fleet_harness.ask(node, action)
+
+    db, now = fleet_harness.fleet.database, fleet_harness.now
+    async with db.transaction() as tx:
+        (claim,) = await tx.tasks.claim(NODE, now=now, until=now + CLAIM_FOR, most=9)
+    await reconciler.step(fleet_harness.fleet, Work(Hesitant(db, ask), claim))
+    assert (await fleet_harness.node(node.id)).status is status
+    await fleet_harness.later(days=6)
+    assert (await fleet_harness.node(node.id)).status is status
+    assert node.id in fleet_harness.runtime.homes
+
+
 @pytest.mark.parametrize("step", ["nothing", "host", "process", "checkpoint"])
 async def test_a_start_that_broke_off_anywhere_comes_to_the_same_end(
     fleet_harness: FleetHarness, step: str

@@ -74,13 +74,16 @@ def record_failure(
 
     If the launch had started a process, `seen` is its observation. The end of that
     process is the failure, and is counted once, even if the observation was stored
-    before. A process that may still run is not cleared.
+    before. A process that may still run is not cleared. A node that was stopped or
+    deleted meanwhile has not failed.
     """
     if seen is not None:
         after = observe(node, seen, now)
         if after.has_process or after.wanted is not DesiredState.RUNNING:
             return after
         return _moved(after, ObservedEvent.BROKE)
+    if node.wanted is not DesiredState.RUNNING:
+        return node  # a deleted node's `due` is when its data goes
     crashes = node.crashes + 1
     after = replace(node, crashes=crashes, due=now + pause(crashes))
     return _moved(after, ObservedEvent.BROKE)

@@ -7,9 +7,13 @@ errors. And the exit code of a process that we adopted is unknown.
 
     [INF] LTND: Received shutdown request.    the owner, or lnd itself after [CRT]
     [INF] LTND: Received terminated           a signal
+    [INF] LTND: Version Info version=0.20.2   lnd starts: what is above is another's
+
+The log is continued by the next lnd, and one that is killed writes nothing at its end.
 
 Peers can write text into lnd's log, so a line counts only if it matches in
-full; by forging one, a peer could only cause a restart of the node.
+full; by forging one, a peer could only cause a restart of the node, or prevent
+one.
 """
 
 import re
@@ -22,6 +26,10 @@ _LINE = re.compile(
     rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} "
     rb"(?:\[INF\] LTND: Received (?P<cause>[a-z ]+)\.?|\[CRT\] [A-Z]{4}: .*)"
 )
+_START = re.compile(
+    rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} "
+    rb"\[INF\] LTND: Version(?: Info version=|: )[0-9].*"
+)
 _REQUEST = b"shutdown request"
 # After a critical error lnd requests its own shutdown within a few lines.
 _LINES_BEFORE = 200
@@ -30,10 +38,10 @@ _LINES_BEFORE = 200
 def stopped_by_owner(words: bytes, code: int | None) -> bool:
     """Return whether the owner stopped lnd; `words` is the end of its log.
 
-    A code of None is unknown. If the log has no such line (its owner may have
-    turned it off), code 0 counts as a stop by the owner.
+    A code of None is unknown. If this lnd wrote no such line (its owner may have
+    turned the log off), code 0 counts as a stop by the owner.
     """
-    lines = words.split(b"\n")
+    lines = _own_lines(words)
     for number in range(len(lines) - 1, -1, -1):
         match = _LINE.fullmatch(lines[number])
         if match is None:
@@ -54,6 +62,15 @@ def log_end(log: Path) -> bytes:
             return file.read(LAST_BYTES)
     except OSError:
         return b""
+
+
+def _own_lines(words: bytes) -> list[bytes]:
+    """Return the lines that the last lnd wrote, without those of earlier ones."""
+    lines = words.split(b"\n")
+    for number in range(len(lines) - 1, -1, -1):
+        if _START.fullmatch(lines[number]):
+            return lines[number:]
+    return lines
 
 
 def _is_critical(line: bytes) -> bool:

@@ -9,6 +9,7 @@ import contextlib
 import os
 import signal as signals
 
+from leyden.processes.absence import ABSENT
 from leyden.processes.identity import Identity, identify, start_of
 
 # Nothing survives SIGKILL for long, unless the disk below it hangs.
@@ -66,8 +67,12 @@ def _open(identity: Identity) -> int | None:
         return None
     # Check after opening: if the pid is still this run's, so is the pidfd. An ending
     # run no longer has a program, but still has its pid and start time.
-    found = identify(identity.pid)
-    ending = found is None and _start(identity.pid) == identity.started
+    try:
+        found = identify(identity.pid)
+        ending = found is None and _start(identity.pid) == identity.started
+    except OSError:  # the pidfd was the last file that could be opened
+        os.close(pidfd)
+        raise
     if found != identity and not ending:
         os.close(pidfd)
         return None
@@ -77,7 +82,7 @@ def _open(identity: Identity) -> int | None:
 def _start(pid: int) -> str | None:
     try:
         return start_of(pid)
-    except OSError:
+    except ABSENT:
         return None
 
 

@@ -5,6 +5,7 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
+from leyden.processes.absence import ABSENT
 from leyden.processes.shell import still_shell
 from leyden.values import Struct
 
@@ -29,19 +30,22 @@ class Identity(Struct, frozen=True):
 
 
 def identify(pid: int) -> Identity | None:
-    """Return the identity of a running process; None if there is none, or a zombie."""
+    """Return the identity of a running process; None if there is none, or a zombie.
+
+    Raise OSError if that can't be read now, for example with too many open files.
+    """
     try:
         started = start_of(pid)
         # A zombie has no program, so it counts as not running.
         exe = Path(f"/proc/{pid}/exe").readlink()
-    except OSError:
+    except ABSENT:
         return None
     # A program that was replaced on disk keeps its old name.
     return Identity(pid, started, str(exe).removesuffix(" (deleted)"))
 
 
 def alive(identity: Identity) -> bool:
-    """Return whether this run is still running."""
+    """Return whether this run is still running; raise OSError if unknown."""
     return identify(identity.pid) == identity
 
 
@@ -49,7 +53,7 @@ def command_line(identity: Identity) -> list[str]:
     """Return the arguments it was started with; empty if it has ended."""
     try:
         words = Path(f"/proc/{identity.pid}/cmdline").read_bytes().split(b"\0")[:-1]
-    except OSError:
+    except ABSENT:
         return []
     return [os.fsdecode(word) for word in words] if alive(identity) else []
 

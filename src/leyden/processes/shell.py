@@ -10,6 +10,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
+from leyden.processes.absence import ABSENT
 from leyden.values import Struct
 
 _SHELL = "/bin/sh"
@@ -74,7 +75,7 @@ def still_shell(pid: int) -> bool:
         if not line:  # the kernel is just replacing the program, or it is a zombie
             fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2]
             return not fields.startswith((b" Z", b" X"))
-    except OSError:
+    except ABSENT:
         return False
     words = line.split(b"\0")
     if _SETPRIV is not None and words[0] == _SETPRIV.encode():

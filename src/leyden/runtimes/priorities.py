@@ -37,8 +37,15 @@ class Priority:
             self._set(niceness)
 
     def _set(self, niceness: int) -> None:
-        if niceness != self._niceness or not processes.alive(self._running):
-            return  # it ended, or got another priority
-        if not processes.set_niceness(self._running.pid, niceness):
-            loop = asyncio.get_running_loop()
-            loop.call_later(_AGAIN_S, self._set, niceness)
+        if niceness != self._niceness or self._is_set(niceness):
+            return
+        asyncio.get_running_loop().call_later(_AGAIN_S, self._set, niceness)
+
+    def _is_set(self, niceness: int) -> bool:
+        """Set the priority unless the lnd has ended; return False to try again."""
+        try:
+            return not processes.alive(self._running) or processes.set_niceness(
+                self._running.pid, niceness
+            )
+        except OSError:  # too many open files
+            return False

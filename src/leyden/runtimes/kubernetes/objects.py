@@ -170,14 +170,15 @@ class Objects:
         """Return whether an lnd that has ended was stopped by its owner.
 
         If so, its exit code is 0, and the end of its log says so. If the log is gone
-        and the pod was being deleted, the deletion counts as the cause.
+        or silent, and the pod was being deleted or was ended by its kubelet, that
+        counts as the cause.
         """
         if pods.exit_code(pod) != 0:
             return False
         words = await pods_log(self._api, pod.metadata.name, _LAST_LINES)
-        if words is None and pod.metadata.is_deleted:
-            return False
-        return endings.stopped_by_owner(words or b"", 0)
+        # A kubelet that ends a pod, by an eviction or a shutdown, writes a reason.
+        by_others = pod.metadata.is_deleted or bool(pod.status.reason)
+        return endings.stopped_by_owner(words or b"", None if by_others else 0)
 
     async def uids(self, node: Node) -> Uids:
         """Return the uids of the node's volume claim and service."""

@@ -23,6 +23,7 @@ from leyden.errors import (
     ClusterAway,
     ClusterRefused,
     Conflict,
+    LeydenError,
     NodeAway,
 )
 from leyden.lnd.states import Address, Watch
@@ -238,7 +239,15 @@ class KubernetesRuntime:
             await asyncio.sleep(_LOOK_AGAIN_S)
             for node in list(self._unobserved.values()):
                 self._unobserved.pop(node.id, None)
-                seen = await self.observe(node)
+                try:
+                    seen = await self.observe(node)
+                except LeydenError as error:  # another pod has its name by now
+                    log.info(
+                        "node %s: can't be observed",
+                        node.id,
+                        extra={"why": str(error)},
+                    )
+                    continue
                 if node.id in self._unobserved:
                     break  # it does not respond yet
                 if seen.known:

@@ -1,5 +1,6 @@
 -- The queue. A claim has a fence, which rises with every claim: a worker whose claim has
--- expired has an older fence, and changes nothing.
+-- expired has an older fence, and changes nothing. It is at least the time of the claim,
+-- so that it also rises where a task was completed, which deletes it, and queued again.
 
 -- name: put
 -- A waiting task is brought forward, and a running one will run once more.
@@ -24,7 +25,10 @@ WITH free AS MATERIALIZED (
     /* FOR UPDATE SKIP LOCKED */
 )
 UPDATE task
-SET lease = :until, fence = fence + 1, attempts = attempts + 1, holder = :holder
+SET lease = :until,
+    fence = CASE WHEN fence < :now THEN :now ELSE fence + 1 END,
+    attempts = attempts + 1,
+    holder = :holder
 WHERE (kind, key) IN (SELECT kind, key FROM free)
     AND lease <= :now
 RETURNING kind, key, fence, asked, attempts, due;
@@ -48,7 +52,10 @@ WITH free AS MATERIALIZED (
     /* FOR UPDATE SKIP LOCKED */
 )
 UPDATE task
-SET lease = :until, fence = fence + 1, attempts = attempts + 1, holder = :holder
+SET lease = :until,
+    fence = CASE WHEN fence < :now THEN :now ELSE fence + 1 END,
+    attempts = attempts + 1,
+    holder = :holder
 WHERE (kind, key) IN (SELECT kind, key FROM free)
     AND lease <= :now
 RETURNING kind, key, fence, asked, attempts, due;
@@ -87,7 +94,10 @@ WITH free AS MATERIALIZED (
     /* FOR UPDATE SKIP LOCKED */
 )
 UPDATE task
-SET lease = :until, fence = fence + 1, attempts = attempts + 1, holder = :holder
+SET lease = :until,
+    fence = CASE WHEN fence < :now THEN :now ELSE fence + 1 END,
+    attempts = attempts + 1,
+    holder = :holder
 WHERE (kind, key) IN (SELECT kind, key FROM free)
     AND lease <= :now
 RETURNING kind, key, fence, asked, attempts, due;
