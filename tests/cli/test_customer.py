@@ -21,6 +21,7 @@ from leyden.cli.customer import node_settings, profiles
 from leyden.cli.customer.node_changes import settings
 from leyden.cli.customer.node_views import added
 from leyden.cli.main import leyden
+from leyden.market.simulated import SimulatedMarket
 from leyden.schemas.node_settings import TABLE
 from tests.cli.conftest import Typed, told
 from tests.client.harbour import Harbour
@@ -279,6 +280,29 @@ def test_a_number_that_is_none_is_refused_and_not_left_out(typed: Typed) -> None
     refused = typed("flow", "quote", CAPACITY, "--lease", "0")
     assert refused.exit_code != 0
     assert "lease" in refused.stderr
+
+
+def test_of_an_order_that_failed_it_says_where_the_money_is(
+    here: Harbour, typed: Typed
+) -> None:
+    """Cancelling it gives nothing: all was returned when it failed."""
+    shop = here.platform.shop
+    assert shop is not None
+    assert isinstance(shop.market, SimulatedMarket)
+    shop.market.refuses = "the batch is over"
+    dear = told(typed("flow", "order", "16000000", "--json"))["order_id"]
+    here.pay(dear)
+    failed = typed("flow", "status", dear, "--wait", "created")
+    shop.market.refuses = ""
+    assert failed.exit_code == 5
+    claimed = typed("claim", dear)
+    assert (claimed.exit_code, "the order is failed" in claimed.stderr) == (5, True)
+    for said in (failed.stdout, claimed.stderr):
+        assert "a held Lightning payment was returned" in said
+        assert "flow cancel" not in said
+    has = told(typed("flow", "balance", "--json"))
+    assert typed("flow", "cancel", dear, "--yes").exit_code == 0
+    assert told(typed("flow", "balance", "--json")) == has
 
 
 def test_a_channel_is_ordered_for_a_node_by_its_key(
