@@ -301,6 +301,8 @@ def test_of_an_order_that_failed_it_says_where_the_money_is(
         assert "a held Lightning payment was returned" in said
         assert "flow cancel" not in said
     has = told(typed("flow", "balance", "--json"))
+    kept = typed("flow", "cancel", dear, given="n\n")
+    assert "You get" not in kept.stderr
     assert typed("flow", "cancel", dear, "--yes").exit_code == 0
     assert told(typed("flow", "balance", "--json")) == has
 
@@ -323,6 +325,8 @@ def test_a_channel_is_ordered_for_a_node_by_its_key(
         "next: your node is not connected to the seller: lncli connect "
         f"{here.seller.pubkey}"
     ) in (away.stdout)
+    kept = typed("flow", "cancel", made["order_id"], given="n\n")
+    assert "A held Lightning payment is returned" in kept.stderr
     another = typed("flow", "order", CAPACITY, "--for", node)
     assert (another.exit_code, "another open order" in another.stderr) == (5, True)
     here.seller.online.add(node)

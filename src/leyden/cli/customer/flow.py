@@ -20,7 +20,7 @@ from leyden.cli.customer.session import Session, with_session
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, most_option, print_fields, print_json, print_rows
 from leyden.domain.units import weeks
-from leyden.schemas.flow import QuoteAnswer
+from leyden.schemas.flow import OrderAnswer, QuoteAnswer
 
 _within = click.option(
     "--within",
@@ -193,11 +193,8 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
     """
     if not yes:
         found = session.client.flow.status(order_id)
-        back = found.credit_used + (found.total_fee if found.paid else 0)
-        back = min(back, found.total_fee)
         click.confirm(
-            f"Cancel this order (status: {found.status})? You get {back:,} sat as "
-            "credit.",
+            f"Cancel this order (status: {found.status})? {_given_back(found)}",
             abort=True,
             err=True,
         )
@@ -206,6 +203,19 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
         print_json(given_up)
     else:
         print(f"{given_up.status}; you got {given_up.credit_refund:,} sat as credit")
+
+
+def _given_back(order: OrderAnswer) -> str:
+    """Return where the money of an order goes that is cancelled."""
+    if order.status == "failed":
+        return "Its money was already returned, or is credit."
+    if is_direct(order) and order.paid:
+        return (
+            "A held Lightning payment is returned; everything else you paid becomes "
+            "credit."
+        )
+    back = order.credit_used + (order.total_fee if order.paid else 0)
+    return f"You get {min(back, order.total_fee):,} sat as credit."
 
 
 def _rest(quote: QuoteAnswer) -> str:
