@@ -21,8 +21,10 @@ from leyden.cli.customer import node_settings, profiles
 from leyden.cli.customer.node_changes import settings
 from leyden.cli.customer.node_views import added
 from leyden.cli.main import leyden
+from leyden.domain.times import utc_now
 from leyden.market.simulated import SimulatedMarket
 from leyden.schemas.node_settings import TABLE
+from leyden.services.channels import credit
 from tests.cli.conftest import Typed, told
 from tests.client.harbour import Harbour
 
@@ -305,6 +307,28 @@ def test_of_an_order_that_failed_it_says_where_the_money_is(
     assert "You get" not in kept.stderr
     assert typed("flow", "cancel", dear, "--yes").exit_code == 0
     assert told(typed("flow", "balance", "--json")) == has
+
+
+def test_of_an_order_on_account_it_says_that_debts_come_first(
+    here: Harbour, typed: Typed
+) -> None:
+    def open_account(most_owed: int | None) -> None:
+        here.do(
+            lambda: credit.open_account(
+                here.platform.database,
+                here.organization_id,
+                most_owed=most_owed,
+                actor="operator:test",
+                now=utc_now(),
+            )
+        )
+
+    open_account(10**9)
+    made = told(typed("flow", "order", "16000000", "--json"))
+    kept = typed("flow", "cancel", made["order_id"], given="n\n")
+    open_account(None)
+    assert f"{made['total_fee']:,} sat back: debts first" in kept.stderr
+    assert typed("flow", "cancel", made["order_id"], "--yes").exit_code == 0
 
 
 def test_a_channel_is_ordered_for_a_node_by_its_key(
