@@ -1,11 +1,10 @@
-"""A node of one's own, with nothing but the standard library.
+"""Create a node with a wallet and print its public key, with the standard library only.
 
     eval "$(leyden dev env)"
     python3 examples/first_node.py "harbour light"
 
-Makes a node, gives it a wallet, and asks it who it is. Without a name the node gets one
-that no other node has. The password and the seed go
-straight to the node, over TLS that ends in the node; the platform sees neither.
+Without a name, the node gets one that no other node has. The password and the seed go
+directly to the node, over TLS that ends in the node; the platform sees neither.
 """
 
 import base64

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Unlocks one node when the platform says that it waits: the least that does it safely.
+"""Unlock one node when its webhook says that the wallet is locked: minimal, but safe.
 
     NODE_API=harbour-light.nodes.example.org CA_FILE=ca.pem \
     SECRET_FILE=secret PASSWORD_FILE=password examples/unlocker.py
 
-`leyden unlocker` does the same for many nodes, checks signatures and tries again.
+`leyden unlocker` does the same for many nodes, verifies signatures and retries.
 """
 
 import base64

@@ -21,7 +21,10 @@ from leyden.cli.customer import node_settings, profiles
 from leyden.cli.customer.node_changes import settings
 from leyden.cli.customer.node_views import added
 from leyden.cli.main import leyden
+from leyden.domain.times import utc_now
+from leyden.market.simulated import SimulatedMarket
 from leyden.schemas.node_settings import TABLE
+from leyden.services.channels import credit
 from tests.cli.conftest import Typed, told
 from tests.client.harbour import Harbour
 
@@ -281,6 +284,53 @@ def test_a_number_that_is_none_is_refused_and_not_left_out(typed: Typed) -> None
     assert "lease" in refused.stderr
 
 
+def test_of_an_order_that_failed_it_says_where_the_money_is(
+    here: Harbour, typed: Typed
+) -> None:
+    """Cancelling it gives nothing: all was returned when it failed."""
+    shop = here.platform.shop
+    assert shop is not None
+    assert isinstance(shop.market, SimulatedMarket)
+    shop.market.refuses = "the batch is over"
+    dear = told(typed("flow", "order", "16000000", "--json"))["order_id"]
+    here.pay(dear)
+    failed = typed("flow", "status", dear, "--wait", "created")
+    shop.market.refuses = ""
+    assert failed.exit_code == 5
+    claimed = typed("claim", dear)
+    assert (claimed.exit_code, "the order is failed" in claimed.stderr) == (5, True)
+    for said in (failed.stdout, claimed.stderr):
+        assert "a held Lightning payment was returned" in said
+        assert "flow cancel" not in said
+    has = told(typed("flow", "balance", "--json"))
+    kept = typed("flow", "cancel", dear, given="n\n")
+    assert "You get" not in kept.stderr
+    assert typed("flow", "cancel", dear, "--yes").exit_code == 0
+    assert told(typed("flow", "balance", "--json")) == has
+
+
+def test_of_an_order_on_account_it_says_that_debts_come_first(
+    here: Harbour, typed: Typed
+) -> None:
+    def open_account(most_owed: int | None) -> None:
+        here.do(
+            lambda: credit.open_account(
+                here.platform.database,
+                here.organization_id,
+                most_owed=most_owed,
+                actor="operator:test",
+                now=utc_now(),
+            )
+        )
+
+    open_account(10**9)
+    made = told(typed("flow", "order", "16000000", "--json"))
+    kept = typed("flow", "cancel", made["order_id"], given="n\n")
+    open_account(None)
+    assert f"{made['total_fee']:,} sat back: debts first" in kept.stderr
+    assert typed("flow", "cancel", made["order_id"], "--yes").exit_code == 0
+
+
 def test_a_channel_is_ordered_for_a_node_by_its_key(
     here: Harbour, typed: Typed
 ) -> None:
@@ -299,6 +349,8 @@ def test_a_channel_is_ordered_for_a_node_by_its_key(
         "next: your node is not connected to the seller: lncli connect "
         f"{here.seller.pubkey}"
     ) in (away.stdout)
+    kept = typed("flow", "cancel", made["order_id"], given="n\n")
+    assert "A held Lightning payment is returned" in kept.stderr
     another = typed("flow", "order", CAPACITY, "--for", node)
     assert (another.exit_code, "another open order" in another.stderr) == (5, True)
     here.seller.online.add(node)

@@ -54,6 +54,12 @@ def test_every_command_shows_how_it_is_typed(words: str) -> None:
 
 
 @pytest.mark.parametrize("words", COMMANDS)
+def test_every_limit_of_a_list_has_the_same_names(words: str) -> None:
+    for option in COMMANDS[words].params:
+        assert option.name != "most" or option.opts == ["-n", "--most"]
+
+
+@pytest.mark.parametrize("words", COMMANDS)
 def test_every_option_says_what_it_is_for(words: str) -> None:
     silent = [
         option.opts[0]

@@ -9,6 +9,7 @@ from msgspec.structs import force_setattr
 
 from leyden.domain.observations import State
 from leyden.domain.pricing import Terms
+from leyden.domain.units import Sats
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
@@ -245,6 +246,19 @@ async def test_a_cancelled_order_says_what_went_to_credit(
     # Credit covers the next one, so there is nothing to pay.
     other = await ordered(alice, once=ONCE.replace("7", "8"))
     await until(lambda: _text(alice, other), shows="Register your ticket")
+
+
+async def test_an_order_on_account_comes_back_off_the_debt(
+    alice: Visitor, world: World
+) -> None:
+    organization_id = alice.root.rpartition("/")[2]
+    async with world.shop.database.transaction() as tx:
+        await tx.corporate_accounts.set_limit(
+            organization_id, Sats(PRICE), since=world.shop.clock()
+        )
+    page = await ordered(alice)
+    text = await until(lambda: _text(alice, page), shows="Register your ticket")
+    assert f"{PRICE:,} sat, comes back to you: debts first" in text
 
 
 async def _text(visitor: Visitor, page: str) -> str:

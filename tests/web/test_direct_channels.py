@@ -125,4 +125,8 @@ async def test_a_refusal_is_told(alice: Visitor, world: World) -> None:
     world.seller.refuses = "too large"
     page = await ordered(alice, **{"for": "other", "node": KEY})
     pay(world)
-    await until(lambda: _text(alice, page), shows="We could not open the channel")
+    text = await until(
+        lambda: _text(alice, page), shows="We could not open the channel"
+    )
+    assert "You have not paid yet" not in text
+    assert "The payment was already returned, or is credit." in text

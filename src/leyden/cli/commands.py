@@ -160,7 +160,7 @@ _CUSTOMER = {
     ),
     "completion": Listed(
         "leyden.cli.customer.completion",
-        "Print a shell completion script for SHELL.",
+        "Print a completion script for your shell.",
     ),
     "unlocker": Listed(
         "leyden.cli.unlocker",

@@ -44,7 +44,7 @@ class Flow:
     def create(
         self, capacity: int, *, key: str | None = None, **wish: int | str | bool
     ) -> OrderAnswer:
-        """OrderAnswer a channel; `wish` as for a quote, `key` is an Idempotency-Key."""
+        """Order a channel; `wish` as for a quote, `key` is an Idempotency-Key."""
         body = {"capacity": capacity, **wish}
         return self._calls.post_once("/flow/create", OrderAnswer, body, key)
 

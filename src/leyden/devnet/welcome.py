@@ -24,7 +24,7 @@ everything is up ({seconds:.1f} s){opens}
   sign in as  {login["email"]}
   password    {login["password"]}
 
-  eval "$({leyden} dev env)"   sets LEYDEN_URL, _KEY, _ORGANIZATION and _CA
+  eval "$({leyden} dev env)"   sets LEYDEN_URL, _KEY, _ORGANIZATION, _CA, _GATEWAY
   nodes=$LEYDEN_URL/organizations/$LEYDEN_ORGANIZATION/nodes
   curl -H "X-SERVICE-AUTH: $LEYDEN_KEY" "$nodes"
   curl {api_url(given)}/health/ready

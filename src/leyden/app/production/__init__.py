@@ -45,7 +45,7 @@ ITEMS: Final[Mapping[str, Check]] = {
     "backups are stored on another disk or machine": upkeep.store,
     "the last backup is recent": upkeep.backed_up,
     "the last restore drill is recent and succeeded": upkeep.drilled,
-    "a restore with the recovery key was practised this quarter": upkeep.attended,
+    "a restore with the recovery key was practiced this quarter": upkeep.attended,
     "the mail server accepts emails": people.emails,
     "metrics can be scraped": upkeep.metrics,
     "operators sign in with a second factor": people.second_factors,

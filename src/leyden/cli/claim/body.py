@@ -30,7 +30,8 @@ _NOT_YET = {
         "the order expired unpaid; place a new one: leyden flow order {capacity}"
     ),
     "failed": (
-        "cancel the order to get credit for your payment: leyden flow cancel {id}"
+        "a held Lightning payment was returned, and everything else you paid is "
+        "credit; place a new order: leyden flow order {capacity}"
     ),
     "cancelled": (
         "your payment is credit; place a new order: leyden flow order {capacity}"

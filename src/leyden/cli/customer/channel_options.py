@@ -24,8 +24,8 @@ def channel_options(command: Callable[..., None]) -> Callable[..., None]:
             "--zero-conf",
             is_flag=True,
             help=(
-                "With --for: usable before it confirms. For your own node, add --wait: "
-                "the command makes your node accept the channel."
+                "With --for: usable before it confirms. An order for your own node "
+                "needs --wait: the command makes your node accept the channel."
             ),
         ),
         click.option(

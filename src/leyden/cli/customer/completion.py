@@ -36,7 +36,7 @@ def node_argument(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
-    """Print a shell completion script for SHELL.
+    """Print a completion script for your shell.
 
     \b
     eval "$(leyden completion bash)"            # in ~/.bashrc

@@ -64,9 +64,10 @@ def balance(session: Session, *, as_json: bool) -> None:
 @click.command()
 @click.option(
     "-n",
+    "--most",
     "most",
     type=click.IntRange(1, 10_000_000),
-    help="Number of entries, newest first.",
+    help="Maximum number to list. Default: all.",
 )
 @click.option("--csv", "as_csv", is_flag=True, help="Print CSV.")
 @as_json

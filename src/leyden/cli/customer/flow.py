@@ -20,7 +20,8 @@ from leyden.cli.customer.session import Session, with_session
 from leyden.cli.groups import Group
 from leyden.cli.output import as_json, most_option, print_fields, print_json, print_rows
 from leyden.domain.units import weeks
-from leyden.schemas.flow import QuoteAnswer
+from leyden.schemas.credit import BalanceAnswer
+from leyden.schemas.flow import OrderAnswer, QuoteAnswer
 
 _within = click.option(
     "--within",
@@ -193,11 +194,9 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
     """
     if not yes:
         found = session.client.flow.status(order_id)
-        back = found.credit_used + (found.total_fee if found.paid else 0)
-        back = min(back, found.total_fee)
+        back = _given_back(found, session.client.flow.balance())
         click.confirm(
-            f"Cancel this order (status: {found.status})? You get {back:,} sat as "
-            "credit.",
+            f"Cancel this order (status: {found.status})? {back}",
             abort=True,
             err=True,
         )
@@ -206,6 +205,21 @@ def cancel(session: Session, order_id: str, *, yes: bool, as_json: bool) -> None
         print_json(given_up)
     else:
         print(f"{given_up.status}; you got {given_up.credit_refund:,} sat as credit")
+
+
+def _given_back(order: OrderAnswer, has: BalanceAnswer) -> str:
+    """Return where the money of an order goes that is cancelled."""
+    if order.status == "failed":
+        return "Its money was already returned, or is credit."
+    if is_direct(order) and order.paid:
+        return (
+            "A held Lightning payment is returned; everything else you paid becomes "
+            "credit."
+        )
+    back = order.total_fee if order.paid else order.credit_used
+    if has.balance < has.credit:  # a corporate account owes the difference
+        return f"You get {back:,} sat back: debts first, the rest as credit."
+    return f"You get {back:,} sat as credit."
 
 
 def _rest(quote: QuoteAnswer) -> str:

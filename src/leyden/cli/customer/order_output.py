@@ -30,8 +30,8 @@ NEXT = {
     "filled": "the auction found a seller; the channel is opening",
     "expired": "the order expired unpaid; a late payment becomes credit",
     "failed": (
-        "we could not create a ticket; to get credit for your payment: leyden flow "
-        "cancel {id}"
+        "we could not create a ticket; a held Lightning payment was returned, and "
+        "everything else you paid is credit"
     ),
     "cancelled": "the order was cancelled; see `leyden flow balance`",
 }

@@ -31,7 +31,7 @@ _WHERE = {
     "flow status": "order not found; see `leyden flow orders`",
     "flow cancel": "order not found; see `leyden flow orders`",
     "leyden claim": "order not found; see `leyden flow orders`",
-    "flow redeem": "coupon not found, or already redeemed; check the coupon id",
+    "flow redeem": "coupon not found, or already redeemed; check the coupon code",
     "webhook redeliver": (
         "delivery not found; see `leyden nodes webhook deliveries NODE`"
     ),

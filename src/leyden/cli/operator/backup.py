@@ -146,7 +146,7 @@ def list_(*, as_json: bool) -> None:
 def check(key_file: Path | None, *, as_json: bool) -> None:
     """Read and verify every byte in the store, and the newest backup.
 
-    Names what is damaged or missing, and exits 1.
+    If anything is damaged or missing, names it and exits 1.
 
     \b
     leyden backup check
@@ -163,10 +163,10 @@ def check(key_file: Path | None, *, as_json: bool) -> None:
 def drill(key_file: Path | None, *, as_json: bool) -> None:
     """Restore the newest backup into an empty folder, and verify it.
 
-    The drill starts no node and makes no network calls. It decrypts every stored
-    secret, verifies every rule of the ledger, and compares the ledger with the running
-    one. Exit 1 if something is wrong. Once a quarter, run a drill with the recovery key
-    from its storage place.
+    The drill starts no node, and calls only the store and the database. It decrypts
+    every stored secret, verifies every rule of the ledger, and compares the ledger with
+    the running one. Exit 1 if something is wrong. Once a quarter, run a drill with the
+    recovery key from its storage place.
 
     \b
     leyden backup drill

@@ -50,7 +50,7 @@ def create(
     *,
     as_json: bool,
 ) -> None:
-    """Create coupons; anyone with a coupon's id can redeem it.
+    """Create coupons; anyone with a coupon's code can redeem it.
 
     \b
     leyden coupon create --amount 21000 --count 3 --note "spring fair"

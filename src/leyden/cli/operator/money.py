@@ -48,7 +48,7 @@ def account_open(organization: str, limit: int) -> None:
 def account_close(organization: str) -> None:
     """Close a corporate account: orders are prepaid again.
 
-    The organization still owes its amount owed.
+    The organization still has to pay the amount owed.
 
     \b
     leyden account close --organization "Harbour Light"
