@@ -323,15 +323,21 @@ class Slow(FakeSeller):
         return await super().connect(pubkey, addresses)
 
 
+@pytest.mark.parametrize("credit", [0, PRICE])
 async def test_who_lost_the_order_to_another_process_opens_nothing(
-    shop: ShopHarness,
+    shop: ShopHarness, credit: int
 ) -> None:
     """It slept for so long, and the other has returned the payment by now."""
     seller, before = Slow(), shop.seller
     seller.coins, seller.online = before.coins, before.online
     shop.seller = seller
     seller.freezes = True
-    order = await paid(shop, await shop.create(channel()))
+    if credit:
+        await shop.give_credit(credit)
+    order = await shop.create(channel())
+    if not credit:
+        shop.payments.pay(request_of(order))
+    await shop.settle_down()
     seller.thaw(refuses=True)
 
     async def another_gives_up() -> None:
@@ -349,7 +355,34 @@ async def test_who_lost_the_order_to_another_process_opens_nothing(
     with pytest.raises(Lost):
         await open_channel(shop.shop, Work(shop.database, claim))
     assert seller.opened_for(order.id) == []
+    assert await shop.credit() == credit
+    if not credit:
+        assert invoice_of(shop, order) is InvoiceState.CANCELLED
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+async def test_a_payment_that_may_have_gone_back_opens_nothing(
+    shop: ShopHarness,
+    is_away: bool,  # noqa: FBT001
+) -> None:
+    """The treasury's answer to that was lost, and the peer takes a channel by now."""
+    order = await shop.create(channel())
+    shop.payments.pay(request_of(order))
+    await shop.hear()
+    shop.seller.refuses = "channel rejected"
+    shop.payments.answers_lost = 1
+    await shop.work(OPENING)
+    assert await shop.status(order) is Status.SUBMITTED
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
+    shop.deafen()
+    shop.seller.refuses = ""
+    shop.payments.away = is_away
+    await at(shop, shop.now + timedelta(minutes=1))
+    assert await shop.status(order) is (Status.SUBMITTED if is_away else Status.FAILED)
+    shop.payments.away = False
+    await at(shop, shop.now + timedelta(minutes=1))
+    assert await shop.status(order) is Status.FAILED
+    assert shop.seller.opened_for(order.id) == []
 
 
 # The limits, once more: settings may have changed since it was ordered.
