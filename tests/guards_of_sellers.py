@@ -153,6 +153,14 @@ GUARDS = (
         "tests/services/test_opening.py",
     ),
     Guard(
+        "nothing is opened for a payment that an earlier attempt has returned",
+        _OPENING,
+        "if (await _look_up_payment(shop, order)).held_htlc != order.held_htlc:",
+        "if False:",
+        "tests/services/test_opening.py",
+        "may_have_gone_back",
+    ),
+    Guard(
         "a settled payment is not credited before the seller is asked",
         _OPENING,
         "await look_up(shop, [request])",

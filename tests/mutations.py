@@ -207,6 +207,14 @@ _OF_MONEY = (
         "sqlite and next_task",
     ),
     Guard(
+        "a claim that has ended is not extended",
+        "storage/sql/tasks.sql",
+        "        AND lease > 0\n",
+        "",
+        "tests/test_tasks.py",
+        "has_ended_is_not_extended",
+    ),
+    Guard(
         "credit is counted again once it is locked",
         "services/channels/orders.py",
         "if await cover_of(tx, organization_id, order.quote) != cover:",

@@ -390,6 +390,29 @@ async def test_a_claim_is_extended_while_the_work_goes_on(db: Database) -> None:
     assert runs == 1
 
 
+@pytest.mark.parametrize("is_queued_again", [False, True])
+async def test_a_claim_that_has_ended_is_not_extended(
+    db: Database,
+    is_queued_again: bool,  # noqa: FBT001
+) -> None:
+    """The task ends while its extension waits for its turn to write."""
+    now = utc_now()
+    until = now + timedelta(seconds=30)
+    await put(db, "lamp", due=now)
+    async with db.transaction() as tx:
+        [claim] = await tx.tasks.claim("lamp", now=now, until=until, most=1)
+    if is_queued_again:
+        await put(db, "lamp", due=now)
+    async with db.transaction() as tx:
+        if is_queued_again:
+            await tx.tasks.end(claim)
+        else:
+            await tx.tasks.reschedule(claim, due=now, attempts=0)
+    async with db.transaction() as tx:
+        assert await tx.tasks.extend("lamp", [claim], until=until) == []
+    assert await db.reader.tasks.next_due("lamp", now=now) == now
+
+
 class _Surprising:
     """A database whose transactions fail, while told to, as nobody expects."""
 

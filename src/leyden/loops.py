@@ -69,6 +69,7 @@ from leyden.tasks.work import Work
 _FORGET_EVERY = timedelta(hours=1)
 # More than there are connections: a task that gets none is rescheduled.
 _EMAILS_AT_ONCE = 32
+_OPENINGS_AT_ONCE = 512
 
 # Queued when the program starts; each of them reschedules itself.
 STANDING: tuple[str, ...] = (
@@ -87,7 +88,6 @@ STANDING_FOR_NAMES = (CERTIFICATES,)
 STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES, CHANGES)
 
 _IN_THE_SHOP: dict[str, Callable[[Shop, ClaimedTask], Awaitable[None]]] = {
-    OPENING: opening.open_channel,
     DIRECT_CHANNELS: seller_watch.watch,
     **dict.fromkeys(RETIRED, seller_watch.retire),
     EXPIRY: expiry.expire,
@@ -211,6 +211,13 @@ def shop_queues(shop: Shop) -> list[Queue]:
         Queue(kind=LSPS1, run=listen, concurrency=1, continuous=True),
         # Many tickets share their commits; the market takes as many as it likes.
         Queue(kind=TICKET, run=TicketMaker(shop).make, concurrency=1_024),
+        # As many as the seller may have coins: a peer that does not respond keeps an
+        # opening waiting for ten minutes, and others' payments must not wait for that.
+        Queue(
+            kind=OPENING,
+            run=partial(opening.open_channel, shop),
+            concurrency=_OPENINGS_AT_ONCE,
+        ),
         *(
             Queue(kind=kind, run=partial(step, shop))
             for kind, step in _IN_THE_SHOP.items()

@@ -13,6 +13,7 @@ from leyden.domain.payments import InvoiceState
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.errors import Lost
+from leyden.loops import shop_queues
 from leyden.sellers.base import WantedOpening
 from leyden.sellers.fake import FakeSeller
 from leyden.sellers.fake_channels import FEE_VBYTES
@@ -21,6 +22,7 @@ from leyden.services.channels.reservations import HOUR
 from leyden.services.channels.shop import OPENING
 from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.tasks.work import Work
+from leyden.tasks.worker import Worker
 from leyden.values import replace
 from tests.services.shop_harness import (
     HARBOUR,
@@ -323,15 +325,21 @@ class Slow(FakeSeller):
         return await super().connect(pubkey, addresses)
 
 
+@pytest.mark.parametrize("credit", [0, PRICE])
 async def test_who_lost_the_order_to_another_process_opens_nothing(
-    shop: ShopHarness,
+    shop: ShopHarness, credit: int
 ) -> None:
     """It slept for so long, and the other has returned the payment by now."""
     seller, before = Slow(), shop.seller
     seller.coins, seller.online = before.coins, before.online
     shop.seller = seller
     seller.freezes = True
-    order = await paid(shop, await shop.create(channel()))
+    if credit:
+        await shop.give_credit(credit)
+    order = await shop.create(channel())
+    if not credit:
+        shop.payments.pay(request_of(order))
+    await shop.settle_down()
     seller.thaw(refuses=True)
 
     async def another_gives_up() -> None:
@@ -349,7 +357,34 @@ async def test_who_lost_the_order_to_another_process_opens_nothing(
     with pytest.raises(Lost):
         await open_channel(shop.shop, Work(shop.database, claim))
     assert seller.opened_for(order.id) == []
+    assert await shop.credit() == credit
+    if not credit:
+        assert invoice_of(shop, order) is InvoiceState.CANCELLED
+
+
+@pytest.mark.parametrize("is_away", [False, True])
+async def test_a_payment_that_may_have_gone_back_opens_nothing(
+    shop: ShopHarness,
+    is_away: bool,  # noqa: FBT001
+) -> None:
+    """The treasury's answer to that was lost, and the peer takes a channel by now."""
+    order = await shop.create(channel())
+    shop.payments.pay(request_of(order))
+    await shop.hear()
+    shop.seller.refuses = "channel rejected"
+    shop.payments.answers_lost = 1
+    await shop.work(OPENING)
+    assert await shop.status(order) is Status.SUBMITTED
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
+    shop.deafen()
+    shop.seller.refuses = ""
+    shop.payments.away = is_away
+    await at(shop, shop.now + timedelta(minutes=1))
+    assert await shop.status(order) is (Status.SUBMITTED if is_away else Status.FAILED)
+    shop.payments.away = False
+    await at(shop, shop.now + timedelta(minutes=1))
+    assert await shop.status(order) is Status.FAILED
+    assert shop.seller.opened_for(order.id) == []
 
 
 # The limits, once more: settings may have changed since it was ordered.
@@ -507,3 +542,49 @@ async def test_a_peer_that_leaves_as_it_is_asked_may_come_again(
     assert await again(shop) == shop.now + timedelta(seconds=2)
     moves = await shop.database.reader.moves.of_order(order.id)
     assert moves[-1] == (Status.SUBMITTED, Status.CREATED)
+
+
+class Waiting(FakeSeller):
+    """A seller whose lnd waits for peers that do not respond."""
+
+    def __init__(self, silent: Sequence[str]) -> None:
+        super().__init__()
+        self.silent = silent
+        self.waiting = 0
+        self.over = asyncio.Event()
+
+    async def open(self, wanted: WantedOpening) -> Opening | OpeningRefused:
+        if wanted.pubkey not in self.silent:
+            return await super().open(wanted)
+        self.waiting += 1
+        await self.over.wait()
+        return OpeningRefused("the peer did not respond")
+
+
+async def test_peers_that_do_not_respond_hold_up_no_other_order(
+    harness: ShopHarness,
+) -> None:
+    """lnd waits ten minutes for each; a held payment waits for fifteen at most."""
+    silent = [f"02{number:064x}" for number in range(20)]
+    harness.seller = seller = Waiting(silent)
+    seller.fill([150_000] * 30)
+    seller.online = {PEER, *silent}
+    for each in silent:
+        await harness.give_credit(PRICE, LIGHTHOUSE)
+        await harness.create(channel(each, capacity=100_000), LIGHTHOUSE)
+    await harness.give_credit(PRICE)
+    worker = Worker(
+        harness.database, shop_queues(harness.shop), clock=lambda: harness.now
+    )
+    working = asyncio.create_task(worker.run())
+    try:
+        async with asyncio.timeout(20):
+            while seller.waiting < len(silent):
+                await asyncio.sleep(0.01)
+            order = await harness.create(channel(capacity=100_000))
+            while await harness.status(order) is not Status.FILLED:
+                await asyncio.sleep(0.01)
+    finally:
+        seller.over.set()
+        working.cancel()
+        await asyncio.gather(working, return_exceptions=True)

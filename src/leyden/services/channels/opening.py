@@ -4,10 +4,11 @@
    the order that an opening has locked. This finds the channel of an earlier attempt
    whose process died.
 2. Connect to the buyer's node; until that succeeds, the order waits as `created`.
-3. In one transaction, move the order to `submitted`, if the limits allow it and the
+3. Look up a held payment: an earlier attempt may have returned it.
+4. In one transaction, move the order to `submitted`, if the limits allow it and the
    seller opens no other channel to that node. Then tell the seller to open the channel.
-4. Once the channel is *published*, settle the held payment.
-5. In one transaction, book the payment and move the order to `filled`.
+5. Once the channel is *published*, settle the held payment.
+6. In one transaction, book the payment and move the order to `filled`.
 
 A refusal counts only after another search shows that no opening is in progress. For a
 while no search can show that: lnd locks the coins of an opening for ten minutes, and
@@ -83,13 +84,19 @@ async def _give_up_unasked(shop: Shop, due: ClaimedTask) -> bool:
     order = await shop.database.reader.orders.get(due.key)
     if order.status not in _NOT_ASKED or not _waited_long(shop, order):
         return False
-    if order.held_htlc and (request := order.payment_request):
-        await look_up(shop, [request])
-        order = await shop.database.reader.orders.get(due.key)
-        if not _waited_long(shop, order):
-            return False
+    order = await _look_up_payment(shop, order)
+    if not _waited_long(shop, order):
+        return False
     await refund(shop, due, order)
     return True
+
+
+async def _look_up_payment(shop: Shop, order: Order) -> Order:
+    """Look up the order's payment if it is held; return the order as it is then."""
+    if not order.held_htlc or (request := order.payment_request) is None:
+        return order
+    await look_up(shop, [request])
+    return await shop.database.reader.orders.get(order.id)
 
 
 class _Step:
@@ -164,6 +171,16 @@ class _Step:
             addresses = await shop.dialing.addresses(to, order.organization_id)
         if not await self._seller.connect(self._to.pubkey, addresses):
             return await self._wait_for_peer()
+        return await self._submit_if_held(since_request)
+
+    async def _submit_if_held(self, since_request: timedelta) -> bool:
+        """Move the order to `submitted`, unless its payment was returned.
+
+        An earlier attempt may have returned it, and died before booking that.
+        """
+        order, shop = self._order, self._shop
+        if (await _look_up_payment(shop, order)).held_htlc != order.held_htlc:
+            return await self._try_again_in(timedelta(0))
         if order.status is not Status.SUBMITTED:
             return await self._submit()
         # Record when the new request was sent.

@@ -187,13 +187,15 @@ RETURNING key;
 
 -- name: extend
 -- All claims of a process on a kind, in a fixed order, so that there are no deadlocks. A
--- permanent task is next due when its claim ends, and counts as not failing.
+-- permanent task is next due when its claim ends, and counts as not failing. A task that
+-- was rescheduled meanwhile has no claim: nobody would run it until the new one ended.
 WITH held AS MATERIALIZED (
     SELECT kind, key
     FROM task
     WHERE kind = :kind
         AND key IN (:keys)
         AND key || ' ' || CAST(fence AS TEXT) IN (:held)
+        AND lease > 0
     ORDER BY key
     /* FOR UPDATE */
 )
