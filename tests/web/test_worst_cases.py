@@ -11,12 +11,15 @@ from urllib.parse import urlencode
 
 import pytest
 
+from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.web import pictures
 from leyden.web.cookies import Cookies
 from leyden.web.visits import Visit
 from tests.loop_time import HEADLINE, Cost, cost, most_s
 from tests.services.fleet_harness import FleetHarness
+from tests.services.histories import replaced_often
+from tests.services.ledgers import credited
 from tests.web.authenticator import Authenticator
 from tests.web.conftest import PASSWORD
 from tests.web.test_passkeys import ACCOUNT, HERE, _challenge
@@ -206,6 +209,31 @@ async def test_a_long_log_is_shown_beside_the_loop(
         return (await alice.get(f"{alice.root}/nodes/{node.id}/{way}")).status
 
     await holds(f"the log of a node: {way}", 200, request)
+
+
+async def test_a_long_history_of_backups_is_sent_in_turns(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    node = await fleet_harness.running(organization_id=alice.organization_id)
+    await replaced_often(fleet_harness, node.id)
+    path = f"{alice.root}/nodes/{node.id}/wallet/backups/replaced"
+    assert len(json.loads((await alice.get(path)).text)["replaced"]) == 600
+
+    async def request() -> int:
+        return (await alice.get(path)).status
+
+    await holds("600 replaced backups", 200, request)
+
+
+async def test_a_long_ledger_is_exported_in_turns(
+    alice: Visitor, platform: Platform
+) -> None:
+    await credited(platform.database, alice.organization_id, 5_000)
+
+    async def request() -> int:
+        return (await alice.get(f"{alice.root}/credit/ledger.csv")).status
+
+    await holds("a ledger of 5,000 entries", 200, request)
 
 
 async def test_what_is_too_long_for_a_picture_has_none() -> None:

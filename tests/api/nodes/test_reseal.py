@@ -3,16 +3,17 @@
 import base64
 import os
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from leyden.errors import Stale
-from leyden.services.nodes import resealing
 from leyden.services.platform import Platform
 from leyden.storage.database import Database
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import CIPHERTEXT, refusal, sha256_of
+from tests.services.histories import history
 
 WORDS = "abandon " * 23 + "art"
 
@@ -173,6 +174,26 @@ async def test_who_is_overtaken_between_reading_and_writing_starts_over(
 
 
 @pytest.mark.usefixtures("kept")
+async def test_what_was_replaced_is_told_newest_first(
+    alice: Caller, path: str, node: dict[str, Any]
+) -> None:
+    none = {"node_id": node["node_id"], "replaced": []}
+    assert (await alice.get(f"{path}/replaced")).json() == none
+    values = [CIPHERTEXT, *(ciphertext() for _ in range(20))]
+    for name in ("admin", "read"):
+        for before, after in pairwise(values):
+            body = {"macaroons": [named(name, before, after)]}
+            assert (await alice.post(f"{path}/reseal", body)).status == 200
+    answer = await alice.get(f"{path}/replaced")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["cache-control"] == "no-store"
+    found = [(each["name"], each["value"]) for each in answer.json()["replaced"]]
+    assert found == [
+        (name, value) for name in ("read", "admin") for value in values[-2::-1]
+    ]
+
+
+@pytest.mark.usefixtures("kept")
 async def test_what_was_replaced_is_kept_for_thirty_days(
     alice: Caller, path: str, platform: Platform
 ) -> None:
@@ -185,12 +206,12 @@ async def test_what_was_replaced_is_kept_for_thirty_days(
         assert (await alice.post(f"{path}/reseal", body)).status == 200, number
         before, last = anew, before
     now = platform.clock()
-    kept = await resealing.replaced(platform.fleet, *whose, now=now)
+    kept = await history(platform.fleet, *whose, now=now)
     assert (len(kept), kept[0].value, kept[0].name) == (21, last, "")
     later = now + timedelta(days=30)
-    assert await resealing.replaced(platform.fleet, *whose, now=later) == []
+    assert await history(platform.fleet, *whose, now=later) == []
     async with platform.database.transaction() as tx:
         await tx.replaced_backups.delete_old(until=now)
-        assert len(await tx.replaced_backups.list_(node_id)) == 21
+        assert len(await tx.replaced_backups.page(node_id, most=50)) == 21
         await tx.replaced_backups.delete_old(until=later)
-        assert await tx.replaced_backups.list_(node_id) == []
+        assert await tx.replaced_backups.page(node_id, most=50) == []
