@@ -125,6 +125,25 @@ async def test_the_second_of_two_windows_undoes_nothing(
 
 
 @pytest.mark.usefixtures("kept")
+async def test_who_lost_the_answer_sends_it_again(alice: Caller, path: str) -> None:
+    seed, admin, read = ciphertext(), ciphertext(), ciphertext()
+    body = {
+        "seed": in_place_of(CIPHERTEXT, seed),
+        "macaroons": [named("admin", CIPHERTEXT, admin)],
+    }
+    first = await alice.post(f"{path}/reseal", body)
+    again = await alice.post(f"{path}/reseal", body)
+    assert (first.status, again.status, again.body) == (200, 200, first.body)
+    body["macaroons"] = [*body["macaroons"], named("read", CIPHERTEXT, read)]
+    more = await alice.post(f"{path}/reseal", body)
+    assert (more.status, more.json()["resealed"]) == (200, 3)
+    assert await values(alice, path) == (seed, admin, read)
+    found = (await alice.get(f"{path}/replaced")).json()["replaced"]
+    assert sorted(each["name"] for each in found) == ["", "admin", "read"]
+    assert {each["value"] for each in found} == {CIPHERTEXT}
+
+
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize(
     ("body", "says"),
     [

@@ -3,7 +3,8 @@
 A seed is stored once, and resealing is the one exception: a request
 replaces a backup only if it names the stored one by its digest. So two
 windows that reseal at once cannot undo each other: the second is refused
-and has to read the backups again.
+and has to read the backups again. A request that is repeated, because its
+answer was lost, changes nothing more.
 
 Replaced backups are kept for thirty days, as they were sealed: if the new
 password was a mistake, the old one still opens them.
@@ -45,7 +46,10 @@ async def reseal(
     actor: str,
     now: datetime,
 ) -> None:
-    """Replace backups by the ones made from them: all of them, or none."""
+    """Replace backups by the ones made from them: all of them, or none.
+
+    What is stored already, by the same request before, stays.
+    """
     await get(fleet, organization_id, node_id)
     if not 0 < len(anew) <= MOST:
         raise Malformed(f"backups: must have 1 to {MOST} entries")
@@ -55,9 +59,15 @@ async def reseal(
     for each in anew:
         kind: Literal["seed", "macaroon"] = "seed" if each.name is None else "macaroon"
         await backups.recognise(fleet, organization_id, each.value, kind=kind)
-    found = [(each, *await _seal(fleet, node_id, each)) for each in anew]
+    found = [
+        (each, *both)
+        for each in anew
+        if (both := await _seal(fleet, node_id, each)) is not None
+    ]
     async with fleet.database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.NODES)
+        if not found:
+            return
         for each, was, sealed in found:
             if each.name is None:
                 await tx.backups.replace_seed(node_id, was, sealed)
@@ -71,7 +81,7 @@ async def reseal(
             organization_id=organization_id,
             action="backups resealed",
             subject=node_id,
-            number=len(anew),
+            number=len(found),
         )
 
 
@@ -117,8 +127,13 @@ def _open(fleet: Fleet, node_id: str, kept: ReplacedBackup) -> Replaced:
     return Replaced(name=kept.name, until=kept.at, value=value)
 
 
-async def _seal(fleet: Fleet, node_id: str, anew: Resealed) -> tuple[bytes, bytes]:
-    """Return the stored backup, as sealed, and its sealed replacement."""
+async def _seal(
+    fleet: Fleet, node_id: str, anew: Resealed
+) -> tuple[bytes, bytes] | None:
+    """Return the stored backup, as sealed, and its sealed replacement.
+
+    Return None if the replacement is stored already.
+    """
     reader = fleet.database.reader.backups
     kind = "seed" if anew.name is None else "macaroon"
     try:
@@ -131,6 +146,8 @@ async def _seal(fleet: Fleet, node_id: str, anew: Resealed) -> tuple[bytes, byte
     except NotFound:
         raise Conflict(f"{kind}: no backup with this name is stored") from None
     kept = fleet.sealer.open(was, purpose=purpose)
+    if kept == anew.value.encode():
+        return None
     if hashlib.sha256(kept).hexdigest() != anew.replaces.lower():
         raise Conflict(
             f"{kind}: has changed since you read it; read it again, and retry"
