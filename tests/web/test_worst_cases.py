@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from leyden.services.channels import credit
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.web import pictures
@@ -218,12 +219,40 @@ async def test_a_long_history_of_backups_is_sent_in_turns(
     await replaced_often(fleet_harness, node.id)
     path = f"{alice.root}/nodes/{node.id}/wallet/backups/replaced"
     assert len(json.loads((await alice.get(path)).text)["replaced"]) == 600
-
     alice.drops_bodies = True
+
     async def request() -> int:
         return (await alice.get(path)).status
 
     await holds("600 replaced backups", 200, request)
+
+
+async def test_a_page_shows_a_hundred_coupons(
+    alice: Visitor, platform: Platform
+) -> None:
+    db, own, now = platform.database, alice.organization_id, platform.clock()
+    for count, note in ((1, "open"), (400, "used")):
+        made = await credit.issue_coupons(
+            db,
+            sats=7,
+            count=count,
+            organization_id=own,
+            expires=None,
+            note=note,
+            actor="test",
+            now=now,
+        )
+    async with db.transaction() as tx:
+        for each in made:
+            await tx.coupons.claim(each.id, own, now=now)
+    shown = (await alice.get(f"{alice.root}/credit")).text
+    assert shown.count('data-of="Number"') == 100
+    assert shown.count('aria-label="Redeem ') == 1
+
+    async def request() -> int:
+        return (await alice.get(f"{alice.root}/credit")).status
+
+    await holds("401 coupons", 200, request)
 
 
 async def test_a_long_ledger_is_exported_in_turns(
