@@ -182,6 +182,14 @@ GUARDS = (
         "tests/api/flow/test_one_key.py",
     ),
     Guard(
+        "whose connection was lost waits for what is still being made",
+        "client/calls.py",
+        "frozenset({_IN_PROGRESS, _TOO_MANY, 503})",
+        "frozenset({_TOO_MANY, 503})",
+        "tests/client/test_refusals.py",
+        "still_being_made",
+    ),
+    Guard(
         "a clock that is set back takes no tokens",
         "services/shared/limits.py",
         "max(0.0, at_s - before)",

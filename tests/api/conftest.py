@@ -47,6 +47,7 @@ class Caller:
     address: str = "127.0.0.1"
     # Done once, while the body of the next request is on its way.
     meanwhile: Callable[[], Awaitable[object]] | None = None
+    drops_bodies: bool = False  # of answers, which take their time to be put together
 
     async def get(self, path: str, **headers: str) -> Answer:
         return await self.call("GET", path, headers=headers)
@@ -98,6 +99,8 @@ class Caller:
             return {"type": "http.request", "body": body, "more_body": False}
 
         async def send(message: MutableMapping[str, Any]) -> None:
+            if self.drops_bodies and "body" in message:
+                message = {**message, "body": b""}
             answered.append(message)
 
         await self.api(scope, receive, send)

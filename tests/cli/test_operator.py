@@ -191,6 +191,19 @@ def test_somebody_is_invited_given_a_role_and_taken_out(
     assert [each["email"] for each in left] == ["ada@example.org"]
 
 
+def test_every_invitation_of_an_address_is_withdrawn(migrated: Typed) -> None:
+    migrated("org", "create", "Pier")
+    of = ("--organization", "Pier")
+    for email, role in (("bo", "admin"), ("cy", "viewer"), ("bo", "viewer")):
+        migrated("team", "invite", f"{email}@example.org", *of, "--role", role)
+    assert migrated("team", "withdraw", "Bo@example.org", *of).exit_code == 0
+    left = told(migrated("team", "list", *of, "--json"))["team"]
+    assert [each["email"] for each in left] == ["cy@example.org"]
+    again = migrated("team", "withdraw", "bo@example.org", *of)
+    assert again.exit_code == 4
+    assert "is not invited" in again.stderr
+
+
 def test_a_user_is_signed_out_everywhere(migrated: Typed, tmp_path: Path) -> None:
     migrated("org", "create", "Pier")
     (tmp_path / "password").write_text("a long enough one\n")

@@ -155,6 +155,21 @@ def test_an_order_whose_answer_is_lost_is_made_once(harbour: Harbour) -> None:
         assert orders[0].order_id == made.order_id
 
 
+def test_an_order_that_is_still_being_made_is_asked_for_again(
+    harbour: Harbour, leyden: Client
+) -> None:
+    """As where the connection was lost, but not the request; a key is made up once."""
+    harbour.before = [instead(409, retry_after="1")]
+    began = time.monotonic()
+    made = leyden.flow.create(CAPACITY)
+    assert time.monotonic() - began >= 1
+    assert made.order_id == next(leyden.flow.orders()).order_id
+    harbour.before = [instead(409)]  # of another kind
+    with pytest.raises(ApiError, match="a moment, please") as refused:
+        leyden.flow.create(CAPACITY)
+    assert refused.value.status == 409
+
+
 def test_a_command_whose_answer_is_lost_is_not_repeated(harbour: Harbour) -> None:
     with losing(harbour, 9) as (url, sent):
         lost = harbour.client(url=url, organization=harbour.organization_id)

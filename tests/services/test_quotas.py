@@ -32,6 +32,7 @@ from leyden.values import replace
 from tests.conftest import NOW
 from tests.services.fleet_harness import OTHER_SHORE, FleetHarness
 from tests.services.hesitant import Hesitant
+from tests.services.histories import history
 from tests.services.plenty import PLENTY
 from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 
@@ -356,7 +357,7 @@ async def test_the_history_of_replaced_ones_is_refused_and_not_forgotten(
     assert kept == CIPHERTEXT  # nothing was half done
     limited(fleet_harness, 1, Quota.REPLACED_BACKUPS_MB)
     await reseal()
-    (before,) = await resealing.replaced(
+    (before,) = await history(
         fleet_harness.fleet, HARBOUR, node.id, now=fleet_harness.now
     )
     assert before.value == CIPHERTEXT

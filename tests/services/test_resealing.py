@@ -9,6 +9,7 @@ from itertools import pairwise
 from leyden.services.nodes import backups, resealing
 from leyden.services.nodes.resealing import Resealed
 from tests.services.fleet_harness import HARBOUR, FleetHarness
+from tests.services.histories import history
 
 
 def ciphertext() -> str:
@@ -30,7 +31,7 @@ async def test_a_stolen_key_pushes_out_nothing_that_was_in_use_for_a_day(
         digest = sha256(before.encode()).hexdigest()
         anew = Resealed(name=None, replaces=digest, value=value)
         await resealing.reseal(*whose, [anew], actor="key:stolen", now=now)
-    found = await resealing.replaced(*whose, now=now)
+    found = await history(*whose, now=now)
     assert {*theirs} <= {each.value for each in found}
     assert len(found) == len(theirs) + 20
 
@@ -49,6 +50,6 @@ async def test_each_backup_has_a_history_of_its_own(
             digest, value = sha256(value.encode()).hexdigest(), ciphertext()
             anew = Resealed(name=name, replaces=digest, value=value)
             await resealing.reseal(*whose, [anew], actor="key:stolen", now=now)
-    found = await resealing.replaced(*whose, now=now)
+    found = await history(*whose, now=now)
     assert [each.value for each in found if each.name == "admin"] == [original]
     assert len([each for each in found if each.name == "read"]) == 21

@@ -11,12 +11,16 @@ from urllib.parse import urlencode
 
 import pytest
 
+from leyden.services.channels import credit
+from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.web import pictures
 from leyden.web.cookies import Cookies
 from leyden.web.visits import Visit
 from tests.loop_time import HEADLINE, Cost, cost, most_s
 from tests.services.fleet_harness import FleetHarness
+from tests.services.histories import replaced_often
+from tests.services.ledgers import credited
 from tests.web.authenticator import Authenticator
 from tests.web.conftest import PASSWORD
 from tests.web.test_passkeys import ACCOUNT, HERE, _challenge
@@ -206,6 +210,60 @@ async def test_a_long_log_is_shown_beside_the_loop(
         return (await alice.get(f"{alice.root}/nodes/{node.id}/{way}")).status
 
     await holds(f"the log of a node: {way}", 200, request)
+
+
+async def test_a_long_history_of_backups_is_sent_in_turns(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    node = await fleet_harness.running(organization_id=alice.organization_id)
+    await replaced_often(fleet_harness, node.id)
+    path = f"{alice.root}/nodes/{node.id}/wallet/backups/replaced"
+    assert len(json.loads((await alice.get(path)).text)["replaced"]) == 600
+    alice.drops_bodies = True
+
+    async def request() -> int:
+        return (await alice.get(path)).status
+
+    await holds("600 replaced backups", 200, request)
+
+
+async def test_a_page_shows_a_hundred_coupons(
+    alice: Visitor, platform: Platform
+) -> None:
+    db, own, now = platform.database, alice.organization_id, platform.clock()
+    for count, note in ((1, "open"), (400, "used")):
+        made = await credit.issue_coupons(
+            db,
+            sats=7,
+            count=count,
+            organization_id=own,
+            expires=None,
+            note=note,
+            actor="test",
+            now=now,
+        )
+    async with db.transaction() as tx:
+        for each in made:
+            await tx.coupons.claim(each.id, own, now=now)
+    shown = (await alice.get(f"{alice.root}/credit")).text
+    assert shown.count('data-of="Number"') == 100
+    assert shown.count('aria-label="Redeem ') == 1
+
+    async def request() -> int:
+        return (await alice.get(f"{alice.root}/credit")).status
+
+    await holds("401 coupons", 200, request)
+
+
+async def test_a_long_ledger_is_exported_in_turns(
+    alice: Visitor, platform: Platform
+) -> None:
+    await credited(platform.database, alice.organization_id, 5_000)
+
+    async def request() -> int:
+        return (await alice.get(f"{alice.root}/credit/ledger.csv")).status
+
+    await holds("a ledger of 5,000 entries", 200, request)
 
 
 async def test_what_is_too_long_for_a_picture_has_none() -> None:

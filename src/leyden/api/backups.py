@@ -2,6 +2,7 @@
 
 import base64
 
+from leyden.api.json_responses import Pages
 from leyden.api.nodes import fleet_of, node_ref
 from leyden.api.operations import Request
 from leyden.domain.times import to_iso
@@ -23,6 +24,7 @@ from leyden.schemas.backups import (
     SeedAnswer,
 )
 from leyden.services.nodes import backups, housekeeping, proofs, resealing
+from leyden.services.shared import json_pages
 from leyden.storage.node_drills import NodeDrill
 
 
@@ -109,19 +111,20 @@ async def reseal(request: Request, body: NewlySealed) -> ResealedAnswer:
     return ResealedAnswer(node_id=node_id, resealed=len(anew))
 
 
-async def list_replaced(request: Request) -> ReplacedAnswer:
+async def list_replaced(request: Request) -> ReplacedAnswer | Pages:
     """List replaced backups."""
     organization_id, node_id = node_ref(request)
     found = await resealing.replaced(
         fleet_of(request), organization_id, node_id, now=request.now
     )
-    return ReplacedAnswer(
-        node_id=node_id,
-        replaced=[
+    pages = (
+        [
             ReplacedItem(name=each.name, until=to_iso(each.until), value=each.value)
-            for each in found
-        ],
+            for each in page
+        ]
+        async for page in found
     )
+    return Pages(json_pages.write(ReplacedAnswer(node_id, []), pages))
 
 
 async def get_channels(request: Request) -> ChannelsAnswer:

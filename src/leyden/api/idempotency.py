@@ -134,7 +134,8 @@ async def _claim(
     ):
         raise Conflict(
             "the first request with this Idempotency-Key is still in progress; "
-            "try again in a moment"
+            "try again in a moment",
+            retry_after_s=int(ABANDONED.total_seconds()),
         )
     return None
 

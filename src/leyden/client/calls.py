@@ -15,8 +15,9 @@ from leyden.values import Struct, hiding
 Answer = TypeVar("Answer")
 
 _OK: Final = 200
+_IN_PROGRESS: Final = 409  # with Retry-After; without, it is another conflict
 _TOO_MANY: Final = 429
-_TRY_LATER: Final = frozenset({_TOO_MANY, 503})
+_TRY_LATER: Final = frozenset({_IN_PROGRESS, _TOO_MANY, 503})
 LONGEST_WAIT_S: Final = 30.0
 
 
@@ -38,8 +39,9 @@ class ApiError(LeydenError):
 class Calls(Struct, frozen=True, kw_only=True):
     """Authenticated calls to the platform's API.
 
-    A repeatable call is retried once after the wait that a 429 or 503 asks
-    for, if the wait is short, and once more after a lost connection.
+    A repeatable call is retried once after the wait that a 409, 429 or 503
+    asks for, if the wait is short, and once more after a lost connection. A
+    409 asks for one while the call that lost its connection is in progress.
     Repeatable calls are GETs, and calls with an Idempotency-Key, which is
     generated if not given. A call that got a 429 is always retried, since
     the platform did nothing.

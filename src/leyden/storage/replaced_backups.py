@@ -9,10 +9,13 @@ from leyden.values import Struct, hiding
 
 sql = SqlFile("replaced_backups")
 
+_NEWEST = 2**63 - 1
+
 
 class ReplacedBackup(Struct, frozen=True):
     """A replaced backup and when it was replaced; the seed's name is empty."""
 
+    number: int
     name: str
     at: datetime
     sealed: bytes
@@ -34,10 +37,15 @@ class ReplacedBackups:
         for id_ in versions_to_delete(history):
             await self._run(sql.delete_one, id=id_)
 
-    async def list_(self, node_id: str) -> list[ReplacedBackup]:
-        """Return a node's replaced backups, newest first."""
-        rows = await self._run(sql.list, node_id=node_id)
-        return [ReplacedBackup(name, from_us(at), sealed) for name, at, sealed in rows]
+    async def page(
+        self, node_id: str, *, before: int = _NEWEST, most: int
+    ) -> list[ReplacedBackup]:
+        """Return a node's replaced backups below a number, newest first."""
+        rows = await self._run(sql.page, node_id=node_id, before=before, most=most)
+        return [
+            ReplacedBackup(number, name, from_us(at), sealed)
+            for number, name, at, sealed in rows
+        ]
 
     async def delete(self, node_id: str) -> None:
         """Delete all replaced backups of a node that no longer exists."""

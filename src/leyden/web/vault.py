@@ -10,7 +10,9 @@ from starlette.responses import Response
 from leyden.domain import whitelist
 from leyden.errors import Malformed, NotFound, Refused
 from leyden.services.nodes import backups, resealing, views
+from leyden.services.shared import json_pages
 from leyden.web.fleet import fleet_of, which
+from leyden.web.streamed import Streamed
 from leyden.web.visits import Handler, Visit
 
 
@@ -64,7 +66,9 @@ class Done(msgspec.Struct):
     kept: int
 
 
-def answering(run: Callable[[Visit], Awaitable[msgspec.Struct]]) -> Handler:
+def answering(
+    run: Callable[[Visit], Awaitable[msgspec.Struct | Response]],
+) -> Handler:
     """Respond in JSON, to errors too: the caller is our own script."""
 
     async def answer(visit: Visit) -> Response:
@@ -72,6 +76,8 @@ def answering(run: Callable[[Visit], Awaitable[msgspec.Struct]]) -> Handler:
             status, content = 200, await run(visit)
         except Refused as error:
             status, content = error.status, _Problem(error.message)
+        if isinstance(content, Response):
+            return content
         return Response(
             msgspec.json.encode(content), status, media_type="application/json"
         )
@@ -131,15 +137,17 @@ async def keep(visit: Visit) -> Done:
 
 
 @answering
-async def replaced(visit: Visit) -> Replaced:
+async def replaced(visit: Visit) -> Response:
     """Send the replaced backups as a file to be saved."""
     found = await resealing.replaced(fleet_of(visit), *which(visit), now=visit.now)
-    return Replaced(
+    pages = (
         [
             ReplacedBackup(name=each.name, until=each.until, value=each.value)
-            for each in found
+            for each in page
         ]
+        async for page in found
     )
+    return Streamed(json_pages.write(Replaced([]), pages), "application/json")
 
 
 @answering

@@ -5,16 +5,14 @@ import io
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
 from leyden.domain.spreadsheets import escape_formula
-from leyden.domain.units import Sats
 from leyden.errors import DatabaseAway
 from leyden.services.channels import corrections, credit
 from leyden.services.channels.corrections import Correction
-from leyden.services.channels.unit_of_work import UnitOfWork
 from tests.api.conftest import Answer, Caller
 from tests.api.flow.conftest import World
+from tests.loop_time import HEADLINE, cost, most_s
+from tests.services.ledgers import credited
 
 PATH = "/flow/ledger?format=csv"
 
@@ -24,27 +22,6 @@ def lines(answer: Answer) -> list[dict[str, str]]:
     assert answer.headers["content-type"].startswith("text/csv; charset=utf-8")
     assert "content-length" not in answer.headers
     return list(csv.DictReader(io.StringIO(answer.body.decode(), newline="")))
-
-
-async def many(world: World, caller: Caller, count: int) -> None:
-    """Credit one sat, then two, and so on, at once."""
-    team = caller.organization_id
-    entries = [
-        Entry(
-            key=f"given:{sats}",
-            what=Reason.CORRECTION,
-            source=ledger.CORRECTIONS,
-            target=ledger.credit(team),
-            sats=Sats(sats),
-            organization_id=team,
-        )
-        for sats in range(1, count + 1)
-    ]
-    async with world.shop.database.transaction() as tx:
-        await tx.accounts.lock(team)
-        work = await UnitOfWork.load(tx, organization_ids=[team], now=world.now[0])
-        work.post(entries)
-        await work.flush(tx)
 
 
 async def correct(world: World, caller: Caller, sats: int, reason: str) -> None:
@@ -82,9 +59,20 @@ async def test_nothing_yet_is_a_headline(alice: Caller) -> None:
 
 
 async def test_it_holds_more_than_a_page(alice: Caller, world: World) -> None:
-    await many(world, alice, 1_002)
+    await credited(world.shop.database, alice.organization_id, 1_002)
     found = [int(each["amount"]) for each in lines(await alice.get(PATH))]
     assert found == list(range(1_002, 0, -1))
+
+
+async def test_it_is_read_in_turns(alice: Caller, world: World) -> None:
+    await credited(world.shop.database, alice.organization_id, 5_000)
+
+    async def request() -> int:
+        return (await alice.get(PATH)).status
+
+    found = await cost("a ledger of 5,000 entries", request)
+    assert found.status == 200
+    assert found.longest_s < most_s(), f"{HEADLINE}\n{found}"
 
 
 async def test_part_of_it_can_be_had(alice: Caller, world: World) -> None:
@@ -179,7 +167,7 @@ def test_what_is_harmless_is_left_alone() -> None:
 async def test_what_cannot_be_read_to_its_end_is_broken_off(
     alice: Caller, world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    await many(world, alice, 501)
+    await credited(world.shop.database, alice.organization_id, 501)
     page = credit.history
     asked = 0
 

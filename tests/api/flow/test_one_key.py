@@ -66,8 +66,9 @@ async def test_while_the_first_is_under_way_the_second_is_told_so(
     platform: Platform, alice: Caller, charlie: Caller
 ) -> None:
     async def run() -> Answer:
-        with pytest.raises(Conflict, match="still in progress"):
+        with pytest.raises(Conflict, match="still in progress") as refused:
             await ask(platform, alice, run=never, later=timedelta(seconds=59))
+        assert refused.value.retry_after_s == 5, "who has died is forgotten then"
         assert await ask(platform, charlie) == MADE, "a key is its organization's own"
         return MADE
 

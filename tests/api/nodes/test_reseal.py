@@ -3,16 +3,17 @@
 import base64
 import os
 from datetime import timedelta
+from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from leyden.errors import Stale
-from leyden.services.nodes import resealing
 from leyden.services.platform import Platform
 from leyden.storage.database import Database
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import CIPHERTEXT, refusal, sha256_of
+from tests.services.histories import history
 
 WORDS = "abandon " * 23 + "art"
 
@@ -124,6 +125,25 @@ async def test_the_second_of_two_windows_undoes_nothing(
 
 
 @pytest.mark.usefixtures("kept")
+async def test_who_lost_the_answer_sends_it_again(alice: Caller, path: str) -> None:
+    seed, admin, read = ciphertext(), ciphertext(), ciphertext()
+    body = {
+        "seed": in_place_of(CIPHERTEXT, seed),
+        "macaroons": [named("admin", CIPHERTEXT, admin)],
+    }
+    first = await alice.post(f"{path}/reseal", body)
+    again = await alice.post(f"{path}/reseal", body)
+    assert (first.status, again.status, again.body) == (200, 200, first.body)
+    body["macaroons"] = [*body["macaroons"], named("read", CIPHERTEXT, read)]
+    more = await alice.post(f"{path}/reseal", body)
+    assert (more.status, more.json()["resealed"]) == (200, 3)
+    assert await values(alice, path) == (seed, admin, read)
+    found = (await alice.get(f"{path}/replaced")).json()["replaced"]
+    assert sorted(each["name"] for each in found) == ["", "admin", "read"]
+    assert {each["value"] for each in found} == {CIPHERTEXT}
+
+
+@pytest.mark.usefixtures("kept")
 @pytest.mark.parametrize(
     ("body", "says"),
     [
@@ -173,6 +193,26 @@ async def test_who_is_overtaken_between_reading_and_writing_starts_over(
 
 
 @pytest.mark.usefixtures("kept")
+async def test_what_was_replaced_is_told_newest_first(
+    alice: Caller, path: str, node: dict[str, Any]
+) -> None:
+    none = {"node_id": node["node_id"], "replaced": []}
+    assert (await alice.get(f"{path}/replaced")).json() == none
+    values = [CIPHERTEXT, *(ciphertext() for _ in range(20))]
+    for name in ("admin", "read"):
+        for before, after in pairwise(values):
+            body = {"macaroons": [named(name, before, after)]}
+            assert (await alice.post(f"{path}/reseal", body)).status == 200
+    answer = await alice.get(f"{path}/replaced")
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.headers["cache-control"] == "no-store"
+    found = [(each["name"], each["value"]) for each in answer.json()["replaced"]]
+    assert found == [
+        (name, value) for name in ("read", "admin") for value in values[-2::-1]
+    ]
+
+
+@pytest.mark.usefixtures("kept")
 async def test_what_was_replaced_is_kept_for_thirty_days(
     alice: Caller, path: str, platform: Platform
 ) -> None:
@@ -185,12 +225,12 @@ async def test_what_was_replaced_is_kept_for_thirty_days(
         assert (await alice.post(f"{path}/reseal", body)).status == 200, number
         before, last = anew, before
     now = platform.clock()
-    kept = await resealing.replaced(platform.fleet, *whose, now=now)
+    kept = await history(platform.fleet, *whose, now=now)
     assert (len(kept), kept[0].value, kept[0].name) == (21, last, "")
     later = now + timedelta(days=30)
-    assert await resealing.replaced(platform.fleet, *whose, now=later) == []
+    assert await history(platform.fleet, *whose, now=later) == []
     async with platform.database.transaction() as tx:
         await tx.replaced_backups.delete_old(until=now)
-        assert len(await tx.replaced_backups.list_(node_id)) == 21
+        assert len(await tx.replaced_backups.page(node_id, most=50)) == 21
         await tx.replaced_backups.delete_old(until=later)
-        assert await tx.replaced_backups.list_(node_id) == []
+        assert await tx.replaced_backups.page(node_id, most=50) == []

@@ -31,6 +31,8 @@ from tests.ciphertext.test_recognition import COSTLY
 from tests.conftest import NOW
 from tests.der import mersenne, pem, pkcs8
 from tests.loop_time import HEADLINE, MOST_S, Cost, cost, most_s
+from tests.services.fleet_harness import FleetHarness
+from tests.services.histories import replaced_often
 
 BODY = 256 * 1024
 _table: list[Cost] = []
@@ -211,6 +213,20 @@ async def test_many_backups_at_once_are_looked_into_one_by_one(
         return (await alice.post(f"{path}/reseal", body)).status
 
     await holds("15 backups resealed", 409, request)
+
+
+async def test_a_long_history_is_sent_in_turns(
+    alice: Caller, path: str, fleet_harness: FleetHarness
+) -> None:
+    await replaced_often(fleet_harness, path.rpartition("/")[2])
+    answer = await alice.get(f"{path}/replaced")
+    assert len(answer.json()["replaced"]) == 600
+    alice.drops_bodies = True
+
+    async def request() -> int:
+        return (await alice.get(f"{path}/replaced")).status
+
+    await holds("600 replaced backups", 200, request)
 
 
 KEYS = {

@@ -113,7 +113,7 @@ def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
 @click.argument("email")
 @organization_option
 def withdraw(email: str, organization: str) -> None:
-    """Revoke the invitation of EMAIL.
+    """Revoke all invitations of EMAIL.
 
     \b
     leyden team withdraw bo@example.org --organization "Harbour Light"
@@ -121,13 +121,14 @@ def withdraw(email: str, organization: str) -> None:
 
     async def step(platform: Platform, of: Organization) -> None:
         now = platform.clock()
-        for each in await invitations.list_(platform, of.id, now=now):
-            if each.email == email.lower():
-                await invitations.withdraw(
-                    platform, of.id, each.id, actor=operator(), now=now
-                )
-                return
-        raise NotFound(f"{email} is not invited; see `leyden team list`")
+        every = await invitations.list_(platform, of.id, now=now)
+        found = [each for each in every if each.email == email.lower()]
+        if not found:
+            raise NotFound(f"{email} is not invited; see `leyden team list`")
+        for each in found:
+            await invitations.withdraw(
+                platform, of.id, each.id, actor=operator(), now=now
+            )
 
     on_organization(organization, step)
     print("withdrawn")

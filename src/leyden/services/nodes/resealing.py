@@ -3,14 +3,15 @@
 A seed is stored once, and resealing is the one exception: a request
 replaces a backup only if it names the stored one by its digest. So two
 windows that reseal at once cannot undo each other: the second is refused
-and has to read the backups again.
+and has to read the backups again. A request that is repeated, because its
+answer was lost, changes nothing more.
 
 Replaced backups are kept for thirty days, as they were sealed: if the new
 password was a mistake, the old one still opens them.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
@@ -19,11 +20,13 @@ from leyden.errors import Conflict, Malformed, NotFound
 from leyden.services.nodes import backups
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.views import get
-from leyden.services.shared import quotas, rights
+from leyden.services.shared import quotas, rights, turns
+from leyden.storage.replaced_backups import ReplacedBackup
 from leyden.values import Struct
 
 MOST = 100
 KEPT_FOR: Final = timedelta(days=30)
+_AT_A_TIME: Final = 20  # of up to 16 KiB each: 2 ms
 
 
 class Resealed(Struct, frozen=True, kw_only=True):
@@ -43,7 +46,10 @@ async def reseal(
     actor: str,
     now: datetime,
 ) -> None:
-    """Replace backups by the ones made from them: all of them, or none."""
+    """Replace backups by the ones made from them: all of them, or none.
+
+    What is stored already, by the same request before, stays.
+    """
     await get(fleet, organization_id, node_id)
     if not 0 < len(anew) <= MOST:
         raise Malformed(f"backups: must have 1 to {MOST} entries")
@@ -53,9 +59,15 @@ async def reseal(
     for each in anew:
         kind: Literal["seed", "macaroon"] = "seed" if each.name is None else "macaroon"
         await backups.recognise(fleet, organization_id, each.value, kind=kind)
-    found = [(each, *await _seal(fleet, node_id, each)) for each in anew]
+    found = [
+        (each, *both)
+        for each in anew
+        if (both := await _seal(fleet, node_id, each)) is not None
+    ]
     async with fleet.database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.NODES)
+        if not found:
+            return
         for each, was, sealed in found:
             if each.name is None:
                 await tx.backups.replace_seed(node_id, was, sealed)
@@ -69,7 +81,7 @@ async def reseal(
             organization_id=organization_id,
             action="backups resealed",
             subject=node_id,
-            number=len(anew),
+            number=len(found),
         )
 
 
@@ -83,27 +95,45 @@ class Replaced(Struct, frozen=True, kw_only=True):
 
 async def replaced(
     fleet: Fleet, organization_id: str, node_id: str, *, now: datetime
-) -> list[Replaced]:
-    """Return backups replaced in the last thirty days, newest first."""
+) -> AsyncIterator[list[Replaced]]:
+    """Return backups replaced in the last thirty days, newest first, page by page.
+
+    All of them may be a hundred megabytes. Others' requests come between two pages.
+    """
     await get(fleet, organization_id, node_id)
-    return [
-        Replaced(
-            name=each.name,
-            until=each.at,
-            value=fleet.sealer.open(
-                each.sealed,
-                purpose=backups.macaroon_purpose(node_id, each.name)
-                if each.name
-                else backups.seed_purpose(node_id),
-            ).decode(),
-        )
-        for each in await fleet.database.reader.replaced_backups.list_(node_id)
-        if now - each.at < KEPT_FOR
-    ]
+    rows = fleet.database.reader.replaced_backups
+    first = await rows.page(node_id, most=_AT_A_TIME)
+
+    async def pages() -> AsyncIterator[list[Replaced]]:
+        page = first
+        while page:
+            yield [
+                _open(fleet, node_id, each) for each in page if now - each.at < KEPT_FOR
+            ]
+            await turns.take(organization_id)
+            last = page[-1].number
+            page = await rows.page(node_id, before=last, most=_AT_A_TIME)
+
+    return pages()
 
 
-async def _seal(fleet: Fleet, node_id: str, anew: Resealed) -> tuple[bytes, bytes]:
-    """Return the stored backup, as sealed, and its sealed replacement."""
+def _open(fleet: Fleet, node_id: str, kept: ReplacedBackup) -> Replaced:
+    purpose = (
+        backups.macaroon_purpose(node_id, kept.name)
+        if kept.name
+        else backups.seed_purpose(node_id)
+    )
+    value = fleet.sealer.open(kept.sealed, purpose=purpose).decode()
+    return Replaced(name=kept.name, until=kept.at, value=value)
+
+
+async def _seal(
+    fleet: Fleet, node_id: str, anew: Resealed
+) -> tuple[bytes, bytes] | None:
+    """Return the stored backup, as sealed, and its sealed replacement.
+
+    Return None if the replacement is stored already.
+    """
     reader = fleet.database.reader.backups
     kind = "seed" if anew.name is None else "macaroon"
     try:
@@ -116,6 +146,8 @@ async def _seal(fleet: Fleet, node_id: str, anew: Resealed) -> tuple[bytes, byte
     except NotFound:
         raise Conflict(f"{kind}: no backup with this name is stored") from None
     kept = fleet.sealer.open(was, purpose=purpose)
+    if kept == anew.value.encode():
+        return None
     if hashlib.sha256(kept).hexdigest() != anew.replaces.lower():
         raise Conflict(
             f"{kind}: has changed since you read it; read it again, and retry"

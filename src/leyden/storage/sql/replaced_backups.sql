@@ -15,10 +15,18 @@ ORDER BY id;
 DELETE FROM replaced_backup
 WHERE id = :id;
 
--- name: list
-SELECT name, at, sealed
+-- name: page
+-- The newest before one; what is sorted are only the ids.
+SELECT id, name, at, sealed
 FROM replaced_backup
-WHERE node_id = :node_id
+WHERE id IN (
+    SELECT id
+    FROM replaced_backup
+    WHERE node_id = :node_id
+        AND id < :before
+    ORDER BY id DESC
+    LIMIT :most
+)
 ORDER BY id DESC;
 
 -- name: delete

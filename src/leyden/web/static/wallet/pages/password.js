@@ -38,7 +38,7 @@ onSubmit($("change"), async () => {
   progress("lnd is changing the password…");
   const admin = await lnd.changePassword(current, next);
   wipe("current", "next", "again");
-  work = { next, anew, left, admin, backups };
+  work = { next, anew, left, admin };
   show("keep");
   if (await attempt(keepAll)) finish();
 });
@@ -52,9 +52,9 @@ async function keepAll() {
   progress("Storing the re-encrypted backups…");
   if (work.anew.length) await platform.reseal(work.anew);
   work.anew = [];
-  if (!work.backups.some(vault.isAdmin)) {
+  // Asked anew: an earlier try may have stored it, and lost the answer.
+  if (!(await platform.backups()).some(vault.isAdmin)) {
     await keep({ node, platform, password: work.next }, vault.ADMIN, work.admin);
-    work.backups.push(vault.ADMIN);
   }
   progress("lnd is starting…");
   await reach(["RPC_ACTIVE", "SERVER_ACTIVE"]);

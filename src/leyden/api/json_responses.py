@@ -1,0 +1,19 @@
+"""Long responses in JSON, streamed page by page as rows are read."""
+
+from collections.abc import AsyncIterator
+
+from leyden.api.streams import Stream
+from leyden.api.whole import NO_STORE
+
+
+class Pages(Stream):
+    """A response that services/shared/json_pages.py writes."""
+
+    headers = ((b"content-type", b"application/json"), NO_STORE)
+
+    def __init__(self, pages: AsyncIterator[bytes]) -> None:
+        self._pages = pages
+
+    def chunks(self) -> AsyncIterator[bytes]:
+        """Yield the pages; a truncated response is noticed."""
+        return self._pages
