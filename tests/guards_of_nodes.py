@@ -447,6 +447,14 @@ GUARDS = (
         "tests/domain/test_deliveries.py tests/services/test_webhooks.py",
     ),
     Guard(
+        "an attempt that a newer event brings forward is an additional one",
+        "domain/deliveries.py",
+        "min(attempt, _attempts_by(now - created, retries) or attempt)",
+        "attempt",
+        "tests/services/test_webhooks.py",
+        "give_none_up_early",
+    ),
+    Guard(
         "events of a node arrive in their order",
         "domain/deliveries.py",
         "if each.due <= now or not each.overtakable:",

@@ -24,11 +24,17 @@ def verdict(
     answer: Answer,
     *,
     attempt: int = 1,
+    age: timedelta = timedelta(days=3),
     failing_since: datetime | None = None,
     luck: float = 0.5,
 ) -> Verdict:
     return judge(
-        answer, attempt=attempt, now=NOON, failing_since=failing_since, luck=luck
+        answer,
+        attempt=attempt,
+        created=NOON - age,
+        now=NOON,
+        failing_since=failing_since,
+        luck=luck,
     )
 
 
@@ -61,6 +67,33 @@ def test_the_waits_grow_as_promised_and_then_it_is_given_up() -> None:
     waits = [wait(away, attempt=n) for n in range(1, 10)]
     assert waits == [5, 30, 120, 600, 3600, 10800, 21600, 43200, 86400]
     assert verdict(away, attempt=10).state is State.FAILED
+
+
+@pytest.mark.parametrize(
+    ("age", "next_wait"),
+    [(-60, 86_400), (0, 5), (5, 30), (35, 120), (3_000, 3_600), (120_000, 86_400)],
+)
+def test_attempts_that_were_brought_forward_are_added(age: int, next_wait: int) -> None:
+    """A newer event of the node has them made at once, many times in a minute."""
+    away = Answer(error="connection refused")
+    young = timedelta(seconds=age)
+    after = verdict(away, attempt=9 if age < 0 else 12, age=young)
+    assert (after.state, (after.due - NOON).total_seconds()) == (
+        State.PENDING,
+        next_wait,
+    )
+
+
+@pytest.mark.parametrize("luck", [0.0, 0.5, 1.0])
+def test_what_nothing_brings_forward_is_tried_ten_times(luck: float) -> None:
+    away, age, tried = Answer(error="connection refused"), timedelta(), 0
+    state = State.PENDING
+    while state is State.PENDING:
+        tried += 1
+        after = verdict(away, attempt=tried, age=age, luck=luck)
+        state = after.state
+        age += after.due - NOON
+    assert tried == len(RETRIES) + 1
 
 
 @given(

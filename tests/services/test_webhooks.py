@@ -204,6 +204,23 @@ async def test_a_new_event_calls_a_receiver_that_was_given_time(post: Post) -> N
     assert post.told == ["v0.21.2-beta", "waiting_unlock"], "in order, and at once"
 
 
+async def test_events_that_come_one_after_the_other_give_none_up_early(
+    post: Post,
+) -> None:
+    """Each has the one that waits tried again, as the receiver may be back."""
+    node = await post.house()
+    post.answers(AWAY)
+    await post.announce(node, UPDATE)
+    await post.run()
+    for _ in range(11):
+        await post.announce(node, "waiting_unlock")
+        await post.pass_time(minutes=5)
+    assert (await post.states(node))[0] == "pending"
+    post.answers(200)
+    await post.pass_time(hours=2)
+    assert (await post.states(node))[0] == "delivered"
+
+
 async def test_an_event_the_receiver_refuses_does_not_hold_up_the_next(
     post: Post,
 ) -> None:

@@ -14,6 +14,8 @@ import email.utils
 from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum, auto
+from itertools import accumulate
+from operator import add
 
 from leyden.values import Struct
 
@@ -110,6 +112,7 @@ def judge(
     answer: Answer,
     *,
     attempt: int,
+    created: datetime,
     now: datetime,
     failing_since: datetime | None,
     luck: float,
@@ -118,6 +121,7 @@ def judge(
 ) -> Verdict:
     """Return the verdict for the result of attempt number 1, 2, ...
 
+    Attempts that a newer event of the node brought forward bring no other forward.
     `luck`, from 0 to 1, places the retry within its jitter. `failing_since` is
     when this receiver first failed after it last accepted an event.
     """
@@ -127,9 +131,10 @@ def judge(
         return Verdict(state=State.FAILED, due=now, pause=Pause.GONE)
     tired = failing_since is not None and now - failing_since >= patience
     pause = Pause.FAILING if tired else None
-    if attempt > len(retries):
+    planned = min(attempt, _attempts_by(now - created, retries) or attempt)
+    if planned > len(retries):
         return Verdict(state=State.FAILED, due=now, pause=pause)
-    wait = retries[attempt - 1] * (1 + JITTER * (2 * luck - 1))
+    wait = retries[planned - 1] * (1 + JITTER * (2 * luck - 1))
     if answer.status in _RETRY_AFTER_STATUSES:
         wait = max(wait, _parse_retry_after(answer.retry_after, now))
     return Verdict(
@@ -152,6 +157,14 @@ def next_up(pending: Iterable[Waiting], now: datetime) -> Waiting | None:
         if each.due <= now or not each.overtakable:
             break
     return soonest
+
+
+def _attempts_by(age: timedelta, retries: tuple[timedelta, ...]) -> int:
+    """Return how many attempts an event of this age has had; 0 if it can't be told."""
+    if age < timedelta():  # the clock was set back
+        return 0
+    earliest = 1 - 2 * JITTER
+    return 1 + sum(total * earliest <= age for total in accumulate(retries, add))
 
 
 def _parse_retry_after(retry_after: str, now: datetime) -> timedelta:

@@ -195,6 +195,7 @@ async def record(
     verdict = judge(
         answer,
         attempt=event.attempts + 1,
+        created=event.created,
         now=dispatcher.clock(),
         failing_since=receiver.failing_since,
         luck=dispatcher.luck(),
