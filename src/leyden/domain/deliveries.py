@@ -164,7 +164,8 @@ def _attempts_by(age: timedelta, retries: tuple[timedelta, ...]) -> int:
     if age < timedelta():  # the clock was set back
         return 0
     earliest = 1 - 2 * JITTER
-    return 1 + sum(total * earliest <= age for total in accumulate(retries, add))
+    totals: Iterable[timedelta] = accumulate(retries, add)
+    return 1 + sum(total * earliest <= age for total in totals)
 
 
 def _parse_retry_after(retry_after: str, now: datetime) -> timedelta:
