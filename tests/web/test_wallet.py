@@ -105,7 +105,9 @@ async def test_ciphertext_goes_there_and_back_and_under_another_password(
     assert sent == (200, {"kept": 2})
     found = (await ask(alice, keep))["backups"]
     assert [each["value"] for each in found] == [each["value"] for each in anew]
-    status, _ = await send(alice, f"{path}/reseal", anew=json.dumps(anew))
+    assert await send(alice, f"{path}/reseal", anew=json.dumps(anew)) == sent
+    other = [{**each, "value": ciphertext()} for each in anew]
+    status, _ = await send(alice, f"{path}/reseal", anew=json.dumps(other))
     assert status == 409
 
 

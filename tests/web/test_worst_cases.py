@@ -246,7 +246,7 @@ async def test_a_page_shows_a_hundred_coupons(
         for each in made:
             await tx.coupons.claim(each.id, own, now=now)
     shown = (await alice.get(f"{alice.root}/credit")).text
-    assert shown.count('data-of="Number"') == 100
+    assert shown.count('data-of="Code"') == 100
     assert shown.count('aria-label="Redeem ') == 1
 
     async def request() -> int:
