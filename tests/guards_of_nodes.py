@@ -449,7 +449,7 @@ GUARDS = (
     Guard(
         "an attempt that a newer event brings forward is an additional one",
         "domain/deliveries.py",
-        "min(attempt, _attempts_by(now - created, retries) or attempt)",
+        "min(attempt, _most_attempts(now - created, retries))",
         "attempt",
         "tests/services/test_webhooks.py",
         "give_none_up_early",

@@ -131,7 +131,7 @@ def judge(
         return Verdict(state=State.FAILED, due=now, pause=Pause.GONE)
     tired = failing_since is not None and now - failing_since >= patience
     pause = Pause.FAILING if tired else None
-    planned = min(attempt, _attempts_by(now - created, retries) or attempt)
+    planned = min(attempt, _most_attempts(now - created, retries))
     if planned > len(retries):
         return Verdict(state=State.FAILED, due=now, pause=pause)
     wait = retries[planned - 1] * (1 + JITTER * (2 * luck - 1))
@@ -159,10 +159,10 @@ def next_up(pending: Iterable[Waiting], now: datetime) -> Waiting | None:
     return soonest
 
 
-def _attempts_by(age: timedelta, retries: tuple[timedelta, ...]) -> int:
-    """Return how many attempts an event of this age has had; 0 if it can't be told."""
-    if age < timedelta():  # the clock was set back
-        return 0
+def _most_attempts(age: timedelta, retries: tuple[timedelta, ...]) -> int:
+    """Return how many attempts an event of this age can have had by its retries."""
+    if age < timedelta():  # the clock was set back, and says nothing
+        return len(retries) + 1
     earliest = 1 - 2 * JITTER
     totals: Iterable[timedelta] = accumulate(retries, add)
     return 1 + sum(total * earliest <= age for total in totals)

@@ -76,7 +76,7 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         most=_AT_A_TIME + 1,
     )
     entries = found[:_AT_A_TIME]
-    # A coupon is as good as money: only who spends sees its number.
+    # A coupon is as good as money: only who spends sees its code.
     coupons = (
         await credit.coupons(database, organization_id)
         if visit.may(Right.MONEY)
