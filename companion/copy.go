@@ -20,9 +20,6 @@ import (
 	"time"
 )
 
-// notCopied is what a volume has beside lnd's files.
-const notCopied = "lost+found"
-
 // content is what a copy is compared by: see runtimes/copies.py.
 type content struct {
 	Digest string `json:"digest"`
@@ -67,28 +64,35 @@ func (c *copier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "not allowed", http.StatusUnauthorized)
 		return
 	}
-	var err error
-	switch r.Method + " " + r.URL.Path {
-	case "GET /":
-	case "GET /content":
-		var found content
-		if found, err = contentOf(c.home); err == nil {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET /{$}", func(http.ResponseWriter, *http.Request) {})
+	mux.HandleFunc("GET /content", func(w http.ResponseWriter, _ *http.Request) {
+		found, err := contentOf(c.home)
+		if err == nil {
 			err = json.NewEncoder(w).Encode(found)
 		}
-	case "GET /archive":
+		reply(w, err)
+	})
+	mux.HandleFunc("GET /archive", func(w http.ResponseWriter, _ *http.Request) {
 		// What is cut short is seen by the reader: nothing ends the archive then.
-		if err = pack(w, c.home); err != nil {
+		if err := pack(w, c.home); err != nil {
 			panic(http.ErrAbortHandler)
 		}
-	case "PUT /archive":
-		if err = empty(c.home); err == nil {
-			err = unpack(c.home, r.Body)
-		}
-	default:
-		http.Error(w, "not found", http.StatusNotFound)
-		return
-	}
-	if err != nil {
+	})
+	mux.HandleFunc("PUT /copies/{copy}", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, receive(c.home, r.PathValue("copy"), r.Body))
+	})
+	mux.HandleFunc("POST /copies/{copy}/settle", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, settle(c.home, r.PathValue("copy")))
+	})
+	mux.ServeHTTP(w, r)
+}
+
+func reply(w http.ResponseWriter, err error) {
+	switch {
+	case errors.Is(err, errInUse):
+		http.Error(w, err.Error(), http.StatusConflict)
+	case err != nil:
 		http.Error(w, err.Error(), http.StatusInternalServerError)
 	}
 }
@@ -101,11 +105,14 @@ func filesIn(folder string) ([]string, error) {
 		if relative != nil {
 			return relative
 		}
-		if name == notCopied {
-			return fs.SkipDir
-		}
-		if err != nil {
+		if err != nil && !notCopied[name] {
 			return err
+		}
+		if notCopied[name] {
+			if entry.IsDir() {
+				return fs.SkipDir
+			}
+			return nil
 		}
 		if entry.Type().IsRegular() {
 			found = append(found, filepath.ToSlash(name))
@@ -176,23 +183,6 @@ func packFile(archive *tar.Writer, folder, name string) error {
 	}
 	_, err = io.Copy(archive, file)
 	return err
-}
-
-// empty deletes what an earlier try has left.
-func empty(folder string) error {
-	there, err := os.ReadDir(folder)
-	if err != nil {
-		return err
-	}
-	for _, each := range there {
-		if each.Name() == notCopied {
-			continue
-		}
-		if err := os.RemoveAll(filepath.Join(folder, each.Name())); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // unpack writes an archive into an empty folder, durably.

@@ -41,14 +41,42 @@ func call(t *testing.T, home, method, path, token string, body io.Reader) *httpt
 	return answer
 }
 
-func TestACopyIsEqualAndTakesThePlaceOfWhatWasThere(t *testing.T) {
+func put(t *testing.T, to, copy string, archive []byte) int {
+	t.Helper()
+	return call(t, to, "PUT", "/copies/"+copy, "secret", bytes.NewReader(archive)).Code
+}
+
+func settled(t *testing.T, home, copy string) int {
+	t.Helper()
+	return call(t, home, "POST", "/copies/"+copy+"/settle", "secret", nil).Code
+}
+
+func archiveOf(t *testing.T, home string) []byte {
+	t.Helper()
+	return call(t, home, "GET", "/archive", "secret", nil).Body.Bytes()
+}
+
+func TestACopyIsEqualAndTakesThePlaceOfAnEarlierOne(t *testing.T) {
 	from, to := twoFiles(t), t.TempDir()
+	if err := os.Mkdir(filepath.Join(to, "lost+found"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if code := put(t, to, "first", archiveOf(t, from)); code != http.StatusOK {
+		t.Fatal(code)
+	}
 	if err := os.WriteFile(filepath.Join(to, "old"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	archive := call(t, from, "GET", "/archive", "secret", nil)
-	if put := call(t, to, "PUT", "/archive", "secret", archive.Body); put.Code != http.StatusOK {
-		t.Fatal(put.Body)
+	if code := put(t, to, "second", archiveOf(t, from)); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	if code := settled(t, to, "first"); code != http.StatusConflict {
+		t.Fatal(code)
+	}
+	for range 2 {
+		if code := settled(t, to, "second"); code != http.StatusOK {
+			t.Fatal(code)
+		}
 	}
 	for _, home := range []string{from, to} {
 		told := call(t, home, "GET", "/content", "secret", nil).Body.String()
@@ -59,6 +87,41 @@ func TestACopyIsEqualAndTakesThePlaceOfWhatWasThere(t *testing.T) {
 	for _, gone := range []string{"old", "link"} {
 		if _, err := os.Lstat(filepath.Join(to, gone)); !os.IsNotExist(err) {
 			t.Fatal(gone, err)
+		}
+	}
+	if !bytes.Equal(archiveOf(t, from), archiveOf(t, to)) {
+		t.Fatal("the archive of a copy is another one")
+	}
+}
+
+func TestWhatLndIsStartedWithIsNotReplaced(t *testing.T) {
+	archive := archiveOf(t, twoFiles(t))
+	arrived, empty := t.TempDir(), t.TempDir()
+	for home, sent := range map[string][]byte{arrived: archive, empty: archiveOf(t, t.TempDir())} {
+		if code := put(t, home, "first", sent); code != http.StatusOK {
+			t.Fatal(code)
+		}
+		if code := settled(t, home, "first"); code != http.StatusOK {
+			t.Fatal(code)
+		}
+	}
+	for _, home := range []string{arrived, empty, twoFiles(t)} {
+		before := call(t, home, "GET", "/content", "secret", nil).Body.String()
+		for _, copy := range []string{"first", "second"} {
+			if code := put(t, home, copy, archive); code != http.StatusConflict {
+				t.Fatal(code)
+			}
+		}
+		if after := call(t, home, "GET", "/content", "secret", nil).Body.String(); after != before {
+			t.Fatal(after)
+		}
+	}
+}
+
+func TestACopyThatIsNotThereIsNotSettled(t *testing.T) {
+	for _, home := range []string{t.TempDir(), twoFiles(t)} {
+		if code := settled(t, home, "first"); code != http.StatusConflict {
+			t.Fatal(code)
 		}
 	}
 }
@@ -76,10 +139,12 @@ func TestNobodyElseIsServed(t *testing.T) {
 }
 
 func TestACopyThatIsCutShortIsRefused(t *testing.T) {
-	archive := call(t, twoFiles(t), "GET", "/archive", "secret", nil).Body.Bytes()
+	archive := archiveOf(t, twoFiles(t))
 	to := t.TempDir()
-	answer := call(t, to, "PUT", "/archive", "secret", bytes.NewReader(archive[:514]))
-	if answer.Code != http.StatusInternalServerError {
-		t.Fatal(answer.Code)
+	if code := put(t, to, "first", archive[:514]); code != http.StatusInternalServerError {
+		t.Fatal(code)
+	}
+	if code := put(t, to, "first", archive); code != http.StatusOK {
+		t.Fatal(code)
 	}
 }

@@ -107,6 +107,22 @@ GUARDS = (
         "slept_through",
     ),
     Guard(
+        "a copy that is gone is made again",
+        _MOVES,
+        "    except CopyGone as error:\n",
+        "    except NotFound as error:\n",
+        _STORY,
+        "replaced_who_slept",
+    ),
+    Guard(
+        "a folder that is missing is not an empty one",
+        "runtimes/copies.py",
+        "    for name, path in _files(folder, onerror=_raise):\n",
+        "    for name, path in _files(folder):\n",
+        _COPIES,
+        "not_an_empty_one",
+    ),
+    Guard(
         "a copy that is gone is not taken for one that was settled",
         _SIDE,
         "        elif not folder.is_dir():\n",

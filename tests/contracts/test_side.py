@@ -8,7 +8,7 @@ import pytest
 
 from leyden.domain.nodes import Node
 from leyden.domain.starts import NEVER, Start
-from leyden.errors import CannotStart, SetupError
+from leyden.errors import CannotStart, CopyGone, SetupError
 from leyden.runtimes.fake import FakeRuntime
 from leyden.runtimes.fake_side import FakeSide
 from leyden.runtimes.local_side import LocalSide
@@ -48,6 +48,9 @@ class Shore:
         spec = self.hands.launch_spec(node)
         arrived = await self.side.write(node, spec, copy, archive)
         return arrived == await origin.side.content(node)
+
+    async def settle(self, node: Node, copy: str, last: Start) -> Start:
+        return await self.side.settle(node, self.hands.launch_spec(node), copy, last)
 
     async def clean(self, node: Node) -> None:
         await clean(self.side, node)
@@ -114,7 +117,7 @@ async def test_a_copy_is_equal_and_is_started_once_it_is_settled(
     with pytest.raises(CannotStart):
         await there.started(node, _KNOWN)
     for _ in range(2):
-        settled = await there.side.settle(node, "second", _KNOWN)
+        settled = await there.settle(node, "second", _KNOWN)
         assert settled.number > _KNOWN.number
     assert (await there.started(node, settled)).process
     await here.clean(node)
@@ -130,8 +133,20 @@ async def test_a_later_copy_replaces_an_earlier_one(
     await here.seal(node)
     await there.receive(node, "first", here)
     await there.receive(node, "second", here)
-    with pytest.raises(SetupError, match="the copy that arrived is not there"):
-        await there.side.settle(node, "first", _KNOWN)
+    with pytest.raises(CopyGone, match="the copy that arrived is not there"):
+        await there.settle(node, "first", _KNOWN)
+
+
+async def test_a_late_copy_replaces_nothing_that_was_settled(
+    shores: tuple[Shore, Shore], node: Node
+) -> None:
+    here, there = shores
+    await here.seal(node)
+    await there.receive(node, "first", here)
+    settled = await there.settle(node, "first", _KNOWN)
+    await there.receive(node, "second", here)  # from a process that was suspended
+    settled = await there.settle(node, "first", settled)
+    assert (await there.started(node, settled)).process
 
 
 async def test_a_node_that_is_there_is_not_overwritten(
@@ -142,7 +157,7 @@ async def test_a_node_that_is_there_is_not_overwritten(
     await here.seal(node)
     await there.receive(node, "one", here)
     with pytest.raises(SetupError, match="is not the copy that arrived"):
-        await there.side.settle(node, "one", NEVER)
+        await there.settle(node, "one", NEVER)
 
 
 async def test_only_leftovers_that_were_found_are_deleted(
@@ -158,7 +173,7 @@ async def test_only_leftovers_that_were_found_are_deleted(
         await there.receive(node, "one", here)
         await delete()
         await too()
-    assert (await there.side.settle(node, "one", _KNOWN)).number > _KNOWN.number
+    assert (await there.settle(node, "one", _KNOWN)).number > _KNOWN.number
     await here.side.unseal(node)
     assert (await here.started(never_started(node), _KNOWN)).process
 

@@ -3,6 +3,7 @@
 import asyncio
 import base64
 import ssl
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,18 @@ from leyden.app.migration import migrate
 from leyden.app.opening import opened
 from leyden.domain.nodes import RuntimeName
 from leyden.domain.relocations import Relocation, Step
-from leyden.errors import NotAllowed, SetupError
+from leyden.domain.starts import NEVER
+from leyden.errors import (
+    ClusterAway,
+    ClusterRefused,
+    CopyGone,
+    NotAllowed,
+    SetupError,
+)
 from leyden.runtimes import census, layout
 from leyden.runtimes.kubernetes.kinds import COPIER_LABEL
+from leyden.runtimes.kubernetes.side import KubernetesSide
+from leyden.services.nodes import launch_specs
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
@@ -228,6 +238,59 @@ async def test_once_no_node_is_left_behind_the_cluster_has_the_platform(
         await customer.is_(node, "waiting_init")
         await customer.call("DELETE", f"/{node}")
         await until(lambda: not pods_in(shore, both.kubernetes_namespace))
+
+
+async def test_a_copy_from_a_process_that_slept_is_never_started(
+    shore: Shore, both: Settings
+) -> None:
+    both = replace(both, kubernetes_namespace=shore.others[6])
+    migrate(both)
+    async with running(both) as platform:
+        customer, name, _, _ = await made(platform)
+        await customer.call("POST", f"/{name}/stop")
+        await customer.is_(name, "stopped")
+        await moved(platform, name, LOCAL)
+        assert platform.fleet is not None
+        node = await platform.database.reader.nodes.get(name)
+        sealed = await platform.database.reader.launch_specs.get(name)
+        spec = launch_specs.unseal(platform.fleet, node, sealed, last_start=NEVER)
+        here, there = (platform.fleet.sides[each] for each in (LOCAL, KUBERNETES))
+        assert isinstance(there, KubernetesSide)
+        awake, late = replicas(there), replicas(there)
+        await here.seal(node, spec)
+        content = await here.content(node)
+        assert await awake.write(node, spec, "1", here.read(node)) == content
+        await late.write(node, spec, "2", nothing())
+        for _ in range(2):  # with the pod that wrote it, and with another one
+            with pytest.raises((CopyGone, ClusterRefused, ClusterAway)):
+                await awake.settle(node, spec, "1", NEVER)
+        with pytest.raises(CopyGone):
+            await awake.settle(node, spec, "1", NEVER)
+        assert await awake.write(node, spec, "3", here.read(node)) == content
+        for each in (awake, replicas(there)):  # as after a kill in between
+            await each.settle(node, spec, "3", NEVER)
+        with pytest.raises(ClusterRefused, match="a node's data"):
+            await late.write(node, spec, "4", nothing())
+        await there.seal(node, spec)
+        assert await there.content(node) == content
+        async with there.leftovers(node) as delete:
+            await delete()
+        await here.unseal(node)
+        await customer.call("POST", f"/{name}/start")
+        await customer.is_(name, "waiting_unlock")
+        await customer.call("DELETE", f"/{name}")
+        await until(lambda: not list(layout.root(both.home_path).iterdir()))
+
+
+def replicas(side: KubernetesSide) -> KubernetesSide:
+    """Return the side as another process has it."""
+    runtime, objects, template = side._runtime, side._objects, side._template
+    return KubernetesSide(runtime, objects, template, trusts=side._trusts)
+
+
+async def nothing() -> AsyncIterator[bytes]:
+    """Yield an archive without files."""
+    yield bytes(1024)
 
 
 @pytest.mark.parametrize("victim", ["platform", "kube-apiserver", "copier"])

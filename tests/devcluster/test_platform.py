@@ -60,7 +60,7 @@ def shore(
     cluster: DevCluster, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[Shore]:
     ensure_up(cluster)
-    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(7))
+    first, *others = (f"lnds-{secrets.token_hex(3)}" for _ in range(8))
     cluster.kubectl(
         *("apply", "-f", "-"),
         given=[

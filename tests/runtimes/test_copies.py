@@ -5,13 +5,14 @@ import os
 import tarfile
 from collections.abc import AsyncIterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leyden.domain.nodes import Node
 from leyden.domain.starts import NEVER, Start
 from leyden.domain.versions import Version
-from leyden.errors import CannotStart, SetupError
+from leyden.errors import CannotStart, CopyGone, SetupError
 from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes import copies, counter
 from leyden.runtimes.copies import Content
@@ -51,6 +52,26 @@ async def test_a_copy_is_equal_and_has_no_links(tmp_path: Path) -> None:
     await copies.unpack(tmp_path / "copy", copies.packed(origin))
     assert copies.content(tmp_path / "copy") == Content(digest=DIGEST, size=12)
     assert names(tmp_path / "copy") == ["a", "data"]
+
+
+async def test_a_folder_that_cannot_be_read_is_not_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    missing, origin = tmp_path / "missing", two_files(tmp_path / "origin")
+
+    def refused(where: str) -> Any:
+        if where.endswith("data"):
+            raise PermissionError(f"{where}: permission denied")
+        return really(where)
+
+    really = os.scandir
+    monkeypatch.setattr(os, "scandir", refused)
+    for folder in (missing, origin):
+        with pytest.raises(OSError, match=r"missing|denied"):
+            copies.content(folder)
+        with pytest.raises(OSError, match=r"missing|denied"):
+            _ = [part async for part in copies.packed(folder)]
+    assert copies.size(missing) == 0
 
 
 async def test_a_large_file_arrives_whole(tmp_path: Path) -> None:
@@ -157,7 +178,7 @@ async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
         assert arrived == await here.content(node)
     known = Start(number=1, copy="any")
     for _ in range(2):
-        start_ = await there.settle(node, "second", known)
+        start_ = await there.settle(node, spec, "second", known)
         assert start_.number == 2
     assert names(tmp_path / "there") == [node.id]
     # Somebody puts the old folder back where it was.
@@ -171,6 +192,21 @@ async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
     assert counter.read(tmp_path / "there" / node.id / "starts") == start_
 
 
+async def test_a_node_that_was_hardly_started_is_moved_without_files(
+    moving: Moving,
+) -> None:
+    node, there = moving.node, moving.hands.layout.root / "there"
+    moving.hands.layout.folder(node).mkdir()  # and then its start was killed
+    there.mkdir()
+    target = LocalSide(replace(moving.hands.layout, root=there), grace_s=10)
+    spec = moving.hands.launch_spec(node)
+    for _ in range(2):
+        await moving.side.seal(node, spec)
+    arrived = await target.write(node, spec, "one", moving.side.read(node))
+    assert arrived == await moving.side.content(node)
+    assert arrived.size == 0
+
+
 async def test_a_folder_that_is_in_the_way_is_told_and_left(
     moving: Moving, tmp_path: Path
 ) -> None:
@@ -181,7 +217,7 @@ async def test_a_folder_that_is_in_the_way_is_told_and_left(
     await moving.side.write(node, spec, "one", copies.packed(copy))
     moving.hands.layout.folder(node).mkdir()
     with pytest.raises(SetupError, match="is not the copy that arrived"):
-        await moving.side.settle(node, "one", NEVER)
+        await moving.side.settle(node, spec, "one", NEVER)
     with pytest.raises(SetupError, match="move the first away"):
         await moving.side.unseal(node)
     await clean(moving.side, node)
@@ -191,8 +227,9 @@ async def test_a_folder_that_is_in_the_way_is_told_and_left(
 async def test_a_copy_that_is_gone_is_not_taken_for_one_that_was_settled(
     moving: Moving,
 ) -> None:
-    with pytest.raises(SetupError, match="the copy that arrived is not there"):
-        await moving.side.settle(moving.node, "one", NEVER)
+    spec = moving.hands.launch_spec(moving.node)
+    with pytest.raises(CopyGone, match="the copy that arrived is not there"):
+        await moving.side.settle(moving.node, spec, "one", NEVER)
 
 
 async def test_who_slept_deletes_what_it_had_found_and_nothing_that_came_later(

@@ -14,6 +14,7 @@ from leyden.domain.starts import Start
 from leyden.errors import ClusterAway, NotAllowed, NotFound, SetupError, Stale
 from leyden.runtimes.base import Checkpoint, LaunchSpec
 from leyden.runtimes.composite import SeveralRuntimes
+from leyden.runtimes.copies import Content
 from leyden.runtimes.fake import FakeRuntime
 from leyden.runtimes.fake_side import FakeSide
 from leyden.services.nodes import relocations
@@ -247,6 +248,53 @@ async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
     await shores.check(node)
 
 
+class SlowWriter(Wrapped):
+    """A side whose caller falls asleep before it writes a copy."""
+
+    def __init__(self, side: FakeSide) -> None:
+        super().__init__(side)
+        self.asleep, self.awake = asyncio.Event(), asyncio.Event()
+
+    async def write(self, *words: Any) -> Content:
+        self.asleep.set()
+        await self.awake.wait()
+        return await self._side.write(*words)
+
+
+class SettledAfter(Wrapped):
+    """A side where something happens before a copy is settled, once."""
+
+    def __init__(self, side: FakeSide, happen: Callable[[], Awaitable[None]]) -> None:
+        super().__init__(side)
+        self.happen = [happen]
+
+    async def settle(self, *words: Any) -> Start:
+        if self.happen:
+            await self.happen.pop()()
+        return await self._side.settle(*words)
+
+
+async def test_a_copy_that_a_worker_replaced_who_slept_is_made_again(
+    shores: Shores,
+) -> None:
+    node, here, there = await running(shores), *shores.sides.values()
+    slow = SlowWriter(there)
+    shores.serve({LOCAL: here, KUBERNETES: slow})
+    await shores.move(node)
+    late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
+    await slow.asleep.wait()
+
+    async def wake() -> None:
+        slow.awake.set()
+        with pytest.raises(Stale):
+            await late
+
+    shores.serve({LOCAL: here, KUBERNETES: SettledAfter(there, wake)})
+    assert (await shores.end(node)).runtime is KUBERNETES
+    assert late.done()
+    await shores.check(node)
+
+
 class Slow(FakeRuntime):
     """A runtime whose starts may take a while: a program is being built, say."""
 
@@ -332,8 +380,8 @@ async def test_a_copy_that_fails_five_times_leaves_the_node_where_it_was(
     assert MOST_FAILURES == 5, "as the help says"
 
 
-class WithoutCopies:
-    """A side that has lost what arrived."""
+class Occupied:
+    """A side where something is in the way of what arrived."""
 
     def __init__(self, side: FakeSide) -> None:
         self._side = side
@@ -341,9 +389,11 @@ class WithoutCopies:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._side, name)
 
-    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
-        del copy, last_start
-        raise SetupError(f"node {node.id}: the copy that arrived is not there")
+    async def settle(
+        self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
+    ) -> Start:
+        del launch_spec, copy, last_start
+        raise SetupError(f"node {node.id}: another folder is there")
 
 
 async def test_the_operator_is_told_of_a_move_that_does_not_come_to_its_end(
@@ -351,14 +401,14 @@ async def test_the_operator_is_told_of_a_move_that_does_not_come_to_its_end(
 ) -> None:
     node = await running(shores)
     reader = shores.fleet_harness.fleet.database.reader
-    shores.serve({**shores.sides, KUBERNETES: WithoutCopies(shores.sides[KUBERNETES])})
+    shores.serve({**shores.sides, KUBERNETES: Occupied(shores.sides[KUBERNETES])})
     await shores.move(node)
     while (await shores.found(node)).failures < MOST_FAILURES:
         assert await relocations.alarms(reader) == []
         await shores.fleet_harness.later(seconds=20)
     (what,) = await relocations.alarms(reader)
     assert what.startswith(f"the move of node {node.id} to kubernetes has failed 5 ")
-    assert what.endswith("the copy that arrived is not there")
+    assert what.endswith("another folder is there")
     shores.serve(shores.sides)
     assert (await shores.end(node)).runtime is KUBERNETES
     assert await relocations.alarms(reader) == []

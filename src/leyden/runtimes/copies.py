@@ -1,7 +1,8 @@
 """A node's files as an archive, and their digest: equal on both sides of a copy.
 
 Only folders and regular files are copied: lnd creates nothing else, though its user
-could. Files that are written before each start, and `lost+found`, are left out.
+could. Files that are written before each start, `lost+found`, and the names by which
+`companion/copy.go` tells copies apart, are left out.
 """
 
 import asyncio
@@ -12,7 +13,7 @@ import os
 import queue
 import shutil
 import tarfile
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -24,7 +25,15 @@ from leyden.values import Struct
 _CHUNK: Final = 1 << 18
 _IN_HAND: Final = 16  # chunks
 _NOT_COPIED: Final = frozenset(
-    {home.CONF, home.CERTIFICATE, home.PRIVATE_KEY, "lost+found", *keys.FILES}
+    {
+        home.CONF,
+        home.CERTIFICATE,
+        home.PRIVATE_KEY,
+        "lost+found",
+        ".arriving",
+        ".arrived",
+        *keys.FILES,
+    }
 )
 
 
@@ -36,9 +45,12 @@ class Content(Struct, frozen=True):
 
 
 def content(folder: Path) -> Content:
-    """Return the digest of a folder: of each file's digest, size and path."""
+    """Return the digest of a folder: of each file's digest, size and path.
+
+    Raise if it is missing, or if a part of it can't be read.
+    """
     whole, total = hashlib.sha256(), 0
-    for name, path in _files(folder):
+    for name, path in _files(folder, onerror=_raise):
         with _opened(path) as file:
             size = os.fstat(file.fileno()).st_size
             digest = hashlib.file_digest(file, "sha256").hexdigest()
@@ -60,8 +72,10 @@ def size(folder: Path) -> int:
 
 
 async def packed(folder: Path) -> AsyncGenerator[bytes, None]:
-    """Yield a folder as a tar archive."""
-    for name, path in await asyncio.to_thread(lambda: list(_files(folder))):
+    """Yield a folder as a tar archive; raise if a part of it can't be read."""
+    for name, path in await asyncio.to_thread(
+        lambda: list(_files(folder, onerror=_raise))
+    ):
         with _opened(path) as file:
             stat = os.fstat(file.fileno())
             info = tarfile.TarInfo(name)
@@ -165,10 +179,16 @@ def _inside(folder: Path, name: str) -> Path:
     return folder.joinpath(*parts)
 
 
-def _files(folder: Path) -> Iterator[tuple[str, Path]]:
+def _raise(error: OSError) -> None:
+    raise error
+
+
+def _files(
+    folder: Path, *, onerror: Callable[[OSError], None] | None = None
+) -> Iterator[tuple[str, Path]]:
     """Yield each regular file with its name in the folder, sorted by bytes."""
     found = []
-    for where, folders, listed in os.walk(folder):
+    for where, folders, listed in os.walk(folder, onerror=onerror):
         names = listed
         if Path(where) == folder:
             folders[:] = [each for each in folders if each not in _NOT_COPIED]

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from leyden.domain.nodes import Node
 from leyden.domain.starts import Start, next_number
-from leyden.errors import ClusterAway, SetupError
+from leyden.errors import ClusterAway, CopyGone, SetupError
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.copies import Content
 from leyden.runtimes.fake import FakeRuntime
@@ -53,8 +53,11 @@ class FakeSide:
         self.copies[node.id, copy] = launch_spec
         return _content(node, damaged=self.damages)
 
-    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
+    async def settle(
+        self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
+    ) -> Start:
         """Move a copy to where it can be started."""
+        del launch_spec
         if (node.id, copy) in self.copies:
             if node.id in self.runtime.homes:
                 raise SetupError(
@@ -62,7 +65,7 @@ class FakeSide:
                 )
             self.runtime.homes[node.id] = self.copies.pop((node.id, copy))
         elif node.id not in self.runtime.homes:
-            raise SetupError(f"node {node.id}: the copy that arrived is not there")
+            raise CopyGone(f"node {node.id}: the copy that arrived is not there")
         return Start(number=next_number(last_start, last_start), copy="")
 
     async def unseal(self, node: Node) -> None:

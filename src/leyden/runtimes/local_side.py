@@ -19,7 +19,7 @@ from typing import Final
 from leyden import processes
 from leyden.domain.nodes import Node
 from leyden.domain.starts import NEVER, Start
-from leyden.errors import NodeAway, SetupError
+from leyden.errors import CopyGone, NodeAway, SetupError
 from leyden.files import sync
 from leyden.processes import claims
 from leyden.runtimes import copies, counter
@@ -42,13 +42,15 @@ class LocalSide:
         """End the node's lnd, and rename its folder while holding the claim."""
         del launch_spec
         folder, sealed = self._layout.folder(node), self._sealed(node)
-        if sealed.is_dir():
-            return
-        if not folder.is_dir():
-            if node.has_wallet:
-                raise SetupError(f"node {node.id}: {folder} is missing")
-            (sealed / _LND).mkdir(mode=0o700, parents=True)  # it was never started
-            return
+        if folder.is_dir() and not sealed.is_dir():
+            await self._rename(node)
+        if not node.has_wallet:  # it may never have been started
+            (sealed / _LND).mkdir(mode=0o700, parents=True, exist_ok=True)
+        elif not sealed.is_dir():
+            raise SetupError(f"node {node.id}: {folder} is missing")
+
+    async def _rename(self, node: Node) -> None:
+        folder, sealed = self._layout.folder(node), self._sealed(node)
         while True:
             try:
                 held = await claims.take(self._layout.claim(node))
@@ -86,8 +88,11 @@ class LocalSide:
         await copies.unpack(arriving / _LND, archive)
         return await asyncio.to_thread(copies.content, arriving / _LND)
 
-    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
+    async def settle(
+        self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
+    ) -> Start:
         """Rename the copy to where lnd is started from, after counting the start."""
+        del launch_spec
         folder, arriving = self._layout.folder(node), self._arriving(node, copy)
         if arriving.is_dir():
             if folder.exists():
@@ -102,7 +107,7 @@ class LocalSide:
             arriving.rename(folder)
             sync(self._layout.root)
         elif not folder.is_dir():
-            raise SetupError(f"node {node.id}: the copy that arrived is not there")
+            raise CopyGone(f"node {node.id}: the copy that arrived is not there")
         return counter.read(self._layout.starts(node))
 
     async def unseal(self, node: Node) -> None:

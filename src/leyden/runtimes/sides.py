@@ -36,11 +36,20 @@ class Side(Protocol):
         copy: str,
         archive: AsyncIterator[bytes],
     ) -> Content:
-        """Store a copy durably; return its digest, read from the disk."""
+        """Store a copy durably; return its digest, read from the disk.
+
+        It replaces copies, and never what was settled: whoever calls this may have
+        been suspended since another process went on with the move.
+        """
         ...
 
-    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
-        """Move a copy to where lnd is started from; count this as a start."""
+    async def settle(
+        self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
+    ) -> Start:
+        """Make a copy what lnd is started with; count this as a start.
+
+        Raise CopyGone unless this copy is there: another one may have replaced it.
+        """
         ...
 
     async def unseal(self, node: Node) -> None:

@@ -19,7 +19,14 @@ import aiohttp
 
 from leyden.domain.nodes import Node
 from leyden.domain.starts import Start, next_number
-from leyden.errors import CannotStart, ClusterAway, ClusterRefused, Conflict, NodeAway
+from leyden.errors import (
+    CannotStart,
+    ClusterAway,
+    ClusterRefused,
+    Conflict,
+    CopyGone,
+    NodeAway,
+)
 from leyden.http import Connector
 from leyden.lnd.trust import trusting_chain
 from leyden.runtimes.base import LaunchSpec
@@ -88,17 +95,27 @@ class KubernetesSide:
         copy: str,
         archive: AsyncIterator[bytes],
     ) -> Content:
-        """Replace the content of the node's volume with an archive."""
-        del copy
+        """Replace the content of the node's volume, unless it is settled."""
         await self._start_copier(node, launch_spec)
         copier = self._copiers[node.id]
-        async with _called(copier, "PUT", "/archive", archive):
+        async with _called(copier, "PUT", f"/copies/{copy}", archive):
             pass
         return await self._digest(copier)
 
-    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
-        """Delete the copier pod: the next pod is lnd's."""
-        del copy
+    async def settle(
+        self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
+    ) -> Start:
+        """Have the copy kept as it is, and delete the copier pod: the next is lnd's."""
+        if node.id not in self._copiers:  # another process wrote the copy
+            await self._start_copier(node, launch_spec)
+        try:
+            copier = self._copiers.pop(node.id)  # the next attempt has its own
+            async with _called(copier, "POST", f"/copies/{copy}/settle"):
+                pass
+        except ClusterRefused as error:
+            if error.code == HTTPStatus.CONFLICT:
+                raise CopyGone(f"node {node.id}: {error.message}") from None
+            raise
         await self._end_copier(node)
         return Start(number=next_number(last_start, last_start), copy="")
 

@@ -15,7 +15,7 @@ from leyden.domain.nodes import Node, RuntimeName
 from leyden.domain.observations import pause
 from leyden.domain.relocations import Relocation, Step, begin, stay, switch
 from leyden.domain.times import Clock
-from leyden.errors import LeydenError, NotAllowed, NotFound, Stale
+from leyden.errors import CopyGone, LeydenError, NotAllowed, NotFound, Stale
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.sides import Side
 from leyden.services.nodes import launch_specs
@@ -133,8 +133,17 @@ async def _switch(
     fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
 ) -> None:
     """Assign the node to the target: nobody may start it before this one write."""
+    target = _side(fleet, relocation.target)
+    launch_spec = await _launch_spec(fleet, node)
     known = await fleet.database.reader.node_starts.get(node.id)
-    start = await _side(fleet, relocation.target).settle(node, relocation.copy, known)
+    try:
+        start = await target.settle(node, launch_spec, relocation.copy, known)
+    except CopyGone as error:
+        # A process that was suspended for long had its turn after all. The data is
+        # still sealed at the origin: it is copied once more.
+        log.warning("node %s: its copy is gone", node.id, extra={"why": str(error)})
+        await _advance(fleet, work, relocation, step=Step.COPYING)
+        return
     now = fleet.clock()
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node.id)
