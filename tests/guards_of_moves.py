@@ -115,6 +115,14 @@ GUARDS = (
         "replaced_who_slept",
     ),
     Guard(
+        "a move is complete once the claim that it left is gone",
+        "runtimes/kubernetes/side.py",
+        "            await self._until_claim_is_gone(node, found.claim)\n",
+        "",
+        "tests/runtimes/test_kubernetes.py",
+        "claim_is_gone",
+    ),
+    Guard(
         "a folder that is missing is not an empty one",
         "runtimes/copies.py",
         "    for name, path in _files(folder, onerror=_raise):\n",

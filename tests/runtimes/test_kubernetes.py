@@ -482,6 +482,26 @@ async def test_who_slept_deletes_the_volume_it_had_found_and_no_later_one(
     assert not kinds & {kind for kind, _ in hands.cluster.objects}
 
 
+async def test_what_a_move_left_is_there_until_its_claim_is_gone(
+    hands: Hands,
+) -> None:
+    node, objects = a_node(), Objects(hands.api, TEMPLATE)
+    side = KubernetesSide(
+        hands.runtime(), objects, TEMPLATE, trusts=trusting_whenever(AUTHORITY.pem)
+    )
+    await objects.service(node)
+    await objects.prepare(node, spec(node))
+    claim = hands.cluster.objects["persistentvolumeclaims", manifests.name(node)]
+    claim["metadata"]["finalizers"] = ["kubernetes.io/pvc-protection"]
+    async with side.leftovers(node) as delete:
+        deleting = asyncio.create_task(delete())
+        assert await stays(deleting)
+        hands.cluster.drop_finalizers(
+            "persistentvolumeclaims", claim, ["kubernetes.io/pvc-protection"]
+        )
+        await deleting
+
+
 async def test_a_worker_that_slept_between_claim_and_service_deletes_no_later_service(
     hands: Hands,
 ) -> None:

@@ -129,7 +129,8 @@ class KubernetesSide:
     ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
         """Find the node's objects and its volume; none is deleted while an lnd has it.
 
-        A later move has another volume claim.
+        A later move has another volume claim, and can't begin before this one is gone:
+        the cluster's controllers may take a minute, and the node would be down.
         """
         found = await self._objects.uids(node)
         copier = await self._objects.copier(node)
@@ -140,6 +141,7 @@ class KubernetesSide:
             await self._objects.remove(node, only=found)
             if copier is not None:
                 await self._end_copier(node, uid=copier.uid)
+            await self._until_claim_is_gone(node, found.claim)
 
         yield delete
 
@@ -210,6 +212,15 @@ class KubernetesSide:
                 raise ClusterAway(f"node {node.id}: the copier pod does not end")
             await asyncio.sleep(_CHECK_EVERY_S)
         self._copiers.pop(node.id, None)
+
+    async def _until_claim_is_gone(self, node: Node, uid: str) -> None:
+        deadline = asyncio.get_running_loop().time() + _GONE_WITHIN_S
+        while uid and (await self._objects.uids(node)).claim == uid:
+            if asyncio.get_running_loop().time() > deadline:
+                raise ClusterAway(
+                    f"node {node.id}: the cluster has not deleted its volume claim yet"
+                )
+            await asyncio.sleep(_CHECK_EVERY_S)
 
     async def _digest(self, copier: _Copier) -> Content:
         async with _called(copier, "GET", "/content") as response:
