@@ -9,6 +9,22 @@ _IN = "services/operators/backups"
 
 GUARDS = (
     Guard(
+        "a channel backup that was read early and stored late is not the latest",
+        "services/nodes/backups.py",
+        "    while content and content != stored:\n",
+        "    if content:\n",
+        "tests/services/test_housekeeping.py",
+        "read_early",
+    ),
+    Guard(
+        "a channel backup that is known is the latest again",
+        "storage/backups.py",
+        "await self._run(sql.forget_older_channels, node_id=node_id, digest=digest)",
+        "pass",
+        "tests/storage/test_nodes.py",
+        "ten_latest",
+    ),
+    Guard(
         "a restore replaces no home",
         "app/restore_place.py",
         "    if target.exists() and (not target.is_dir() or _content(target)):\n",

@@ -494,7 +494,7 @@ async def test_what_a_move_left_is_there_until_its_claim_is_gone(
     claim = hands.cluster.objects["persistentvolumeclaims", manifests.name(node)]
     claim["metadata"]["finalizers"] = ["kubernetes.io/pvc-protection"]
     async with side.leftovers(node) as delete:
-        deleting = asyncio.create_task(delete())
+        deleting = asyncio.ensure_future(delete())
         assert await stays(deleting)
         hands.cluster.drop_finalizers(
             "persistentvolumeclaims", claim, ["kubernetes.io/pvc-protection"]

@@ -13,7 +13,7 @@ from leyden.domain.nodes import Action, Node
 from leyden.domain.observations import State
 from leyden.domain.times import to_iso
 from leyden.errors import NotFound
-from leyden.services.nodes import commands, housekeeping, restoring
+from leyden.services.nodes import backups, commands, housekeeping, restoring
 from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
 from leyden.services.nodes.housekeeping import Housekeeping, found_in_clear
 from leyden.services.nodes.node_cache import NodeCache
@@ -120,6 +120,17 @@ async def test_a_backup_of_channels_that_cannot_be_read_keeps_no_end_from_being_
     await fleet_harness.ask(node, Action.STOP)
     await fleet_harness.work()
     assert not (await fleet_harness.node(node.id)).has_process
+
+
+async def test_a_backup_of_channels_that_was_read_early_is_not_the_latest(
+    fleet_harness: FleetHarness,
+) -> None:
+    node, fleet = await fleet_harness.running(), fleet_harness.fleet
+    fleet_harness.homes.channel_backups[node.id] = b"two channels"
+    await backups.copy_channels(fleet, node)
+    await backups.copy_channels(fleet, node, b"one channel")
+    latest = await fleet.database.reader.backups.latest_channels(node.id)
+    assert latest.content == b"two channels"
 
 
 async def test_each_backup_of_channels_is_kept(

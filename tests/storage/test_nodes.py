@@ -270,6 +270,10 @@ async def test_the_ten_latest_channel_backups_are_kept(db: Database) -> None:
         NOON + timedelta(seconds=11),
     )
     async with db.transaction() as tx:
+        content = b"multi backup 9"
+        assert await tx.backups.add_channels(node.id, content, content, now=NOON)
+    assert (await db.reader.backups.latest_channels(node.id)).content == content
+    async with db.transaction() as tx:
         await tx.backups.delete(node.id)
     with pytest.raises(NotFound):
         await db.reader.backups.latest_channels(node.id)

@@ -95,7 +95,11 @@ class Backups:
     async def add_channels(
         self, node_id: str, content: bytes, digest: bytes, *, now: datetime
     ) -> bool:
-        """Store a channel backup; keep the last ten; return False if known."""
+        """Store a channel backup as the latest of ten; return False if it is that.
+
+        A process may have stored an earlier one after it.
+        """
+        await self._run(sql.forget_older_channels, node_id=node_id, digest=digest)
         added = await self._run(
             sql.add_channels,
             node_id=node_id,
@@ -107,10 +111,6 @@ class Backups:
             sql.delete_old_channels, node_id=node_id, kept=CHANNEL_BACKUPS_KEPT
         )
         return bool(added)
-
-    async def has_channels(self, node_id: str, digest: bytes) -> bool:
-        """Return whether this channel backup is already stored."""
-        return bool(await self._run(sql.has_channels, node_id=node_id, digest=digest))
 
     async def latest_channels(self, node_id: str) -> ChannelBackup:
         """Return the newest channel backup, or raise NotFound."""

@@ -8,6 +8,7 @@ import hashlib
 import logging
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 from functools import partial
 from typing import Literal
@@ -153,17 +154,26 @@ async def channels(fleet: Fleet, organization_id: str, node_id: str) -> ChannelB
     return await fleet.database.reader.backups.latest_channels(node_id)
 
 
-async def copy_channels(fleet: Fleet, node: Node) -> None:
-    """Store lnd's channel backup, if it differs from the last."""
-    if content := await fleet.homes.channel_backup(node):
+async def copy_channels(fleet: Fleet, node: Node, content: bytes | None = None) -> None:
+    """Store lnd's channel backup, if it differs from the last.
+
+    It is read again after it was stored: another reader may have stored a later one
+    before, and this one would be the latest until a channel changes again.
+    """
+    stored = None
+    content = content or await fleet.homes.channel_backup(node)
+    while content and content != stored:
         await keep_channels(fleet, node, content)
+        stored, content = content, await fleet.homes.channel_backup(node)
 
 
 async def keep_channels(fleet: Fleet, node: Node, content: bytes) -> None:
     """Store a channel backup; a second call changes nothing."""
     digest = hashlib.sha256(content).digest()
-    if await fleet.database.reader.backups.has_channels(node.id, digest):
-        return
+    with suppress(NotFound):
+        latest = await fleet.database.reader.backups.latest_channels(node.id)
+        if latest.digest == digest:
+            return
     async with fleet.database.transaction() as tx:
         await tx.backups.add_channels(node.id, content, digest, now=fleet.clock())
     log.info("node %s: stored its channel backup", node.id)

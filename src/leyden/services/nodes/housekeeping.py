@@ -102,9 +102,7 @@ class Housekeeping:
 
     async def _store_channels(self, node: Node, content: bytes | None) -> None:
         """Store a channel backup; read it again if it could not be stored last time."""
-        content = content or await self._fleet.homes.channel_backup(node)
-        if content:
-            await backups.keep_channels(self._fleet, node, content)
+        await backups.copy_channels(self._fleet, node, content)
         self._unstored.discard(node.id)
 
     async def _announce_log_events(self, node: Node, read: NewLines) -> None:

@@ -56,18 +56,23 @@ RETURNING name;
 DELETE FROM node_macaroon
 WHERE node_id = :node_id;
 
+-- name: forget_older_channels
+-- This backup, unless it is the latest one.
+DELETE FROM node_channel_backup
+WHERE node_id = :node_id
+    AND digest = :digest
+    AND id < (
+        SELECT MAX(id)
+        FROM node_channel_backup
+        WHERE node_id = :node_id
+    );
+
 -- name: add_channels
 -- Returns nothing if this backup is already stored.
 INSERT INTO node_channel_backup (node_id, taken, digest, content)
 VALUES (:node_id, :taken, :digest, :content)
 ON CONFLICT DO NOTHING
 RETURNING id;
-
--- name: has_channels
-SELECT id
-FROM node_channel_backup
-WHERE node_id = :node_id
-    AND digest = :digest;
 
 -- name: latest_channels
 SELECT taken, digest, content
