@@ -2,7 +2,7 @@
 
 Only folders and regular files are copied: lnd creates nothing else, though its user
 could. Files that are written before each start, `lost+found`, and the names by which
-`companion/copy.go` tells copies apart, are left out.
+`companion/arrival.go` tells copies apart, are left out.
 """
 
 import asyncio
