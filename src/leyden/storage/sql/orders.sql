@@ -168,6 +168,36 @@ WHERE organization_id = :organization_id
 ORDER BY created DESC
 LIMIT 1;
 
+-- For operators.
+
+-- name: overdue
+-- Paid before then, and still without a ticket or an answer of the seller; the longest
+-- waiting first. Each status by itself, as below.
+SELECT *
+FROM channel_order
+WHERE status = 'creating'
+    AND paid_at < :before
+UNION ALL
+SELECT *
+FROM channel_order
+WHERE status = 'submitted'
+    AND node_key IS NOT NULL
+    AND paid_at < :before
+ORDER BY paid_at, id
+LIMIT :most;
+
+-- name: failed
+-- With a channel that was signed; the others only if they failed since then. Newest
+-- first.
+SELECT channel_order.*
+FROM channel_order
+JOIN order_move ON order_move.order_id = channel_order.id
+WHERE channel_order.status = 'failed'
+    AND order_move.after = 'failed'
+    AND (channel_order.channel_point <> '' OR order_move.at > :since)
+ORDER BY channel_order.channel_point = '', order_move.at DESC, order_move.id DESC
+LIMIT :most;
+
 -- By status. Each status is a literal, so that the partial index on its orders is used:
 -- neither database knows the value of a parameter when it plans.
 
