@@ -38,7 +38,8 @@ app.kubernetes.io/component: {{ index . 1 }}
 - {name: LEYDEN_PEER_PORTS, value: {{ printf "%d-%d" (int .firstPort) (int (include "leyden.lastPeerPort" $)) | quote }}}
 {{- end }}{{ end }}
 {{- range $name, $value := .Values.settings }}
-- {name: LEYDEN_{{ upper $name }}, value: {{ $value | toString | quote }}}
+{{- /* Helm reads the numbers of a file as floats, which it writes as 5e+06. */}}
+- {name: LEYDEN_{{ upper $name }}, value: {{ kindIs "float64" $value | ternary (int64 $value) $value | toString | quote }}}
 {{- end }}
 {{- end }}
 
