@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from leyden import settings
+from leyden.app.local_egress import LOCK
 from leyden.cli.commands import COMMANDS
 from leyden.settings import Settings
 from tests.devcluster.clusters import until
@@ -79,6 +80,17 @@ def test_units_run_commands_that_there_are_and_leave_nodes_running() -> None:
             assert command in COMMANDS
         # A group that is killed whole takes every lnd with it.
         assert ("KillMode=process" in lines) == (each.name != "leyden-gateway.service")
+
+
+def test_a_unit_may_write_the_lock_of_the_egress_policy() -> None:
+    """With ProtectSystem=strict, all of /run but a unit's own folder is read-only."""
+    folder = LOCK.parent.relative_to("/run")
+    for each in UNITS:
+        lines = each.read_text().splitlines()
+        assert "ProtectSystem=strict" in lines
+        if each.name != "leyden-gateway.service":
+            assert f"RuntimeDirectory={folder}" in lines
+            assert "RuntimeDirectoryPreserve=yes" in lines, "others hold the lock"
 
 
 def compose() -> dict[str, Any]:
