@@ -17,7 +17,6 @@ import yaml
 from leyden import settings
 from leyden.app.local_egress import LOCK
 from leyden.cli.commands import COMMANDS
-from leyden.settings import Settings
 from tests.devcluster.clusters import until
 from tests.installations import SETTINGS
 from tests.ports import free_ports
@@ -102,11 +101,18 @@ def test_the_compose_file_runs_what_is_built_with_settings_that_are() -> None:
     services = compose()["services"]
     assert set(services) == {"migrate", "leyden"}
     for each in services.values():
-        assert each["image"] == "${LEYDEN_IMAGE:-localhost/leyden/machine:1}"
+        # Not LEYDEN_IMAGE: what leyden.env has is a setting, too, if it begins so.
+        assert each["image"] == "${IMAGE:-localhost/leyden/machine:1}"
         assert (ROOT / "images/machine/Dockerfile").exists()
         assert each["command"][0] in COMMANDS
-        given = {**each["environment"], "LEYDEN_NODES_DOMAIN": "nodes.example.com"}
-        assert isinstance(settings.load(given), Settings)
+        for name, value in each["environment"].items():
+            assert value.startswith(f"${{{name}:"), "what leyden.env has goes first"
+        given = {
+            name: value.partition(":-")[2].removesuffix("}")
+            for name, value in each["environment"].items()
+        }
+        given["LEYDEN_NODES_DOMAIN"] = "nodes.example.com"
+        assert settings.load(given).gateway_host == "0.0.0.0"  # noqa: S104
         assert each["cap_drop"] == ["ALL"]
         assert each["read_only"] is True
         assert each["volumes"] == ["leyden:/var/lib/leyden"]
