@@ -262,7 +262,7 @@ async def test_overdue_orders_are_found_behind_many_that_wait_for_the_auction(
     await add(db, replace(asked, paid_at=NOW - timedelta(minutes=7)))
     before = NOW - timedelta(minutes=5)
     found = await db.reader.orders.overdue(before, most=2)
-    assert [each.id for each in found] == [asked.id, an_order(6).id]
+    assert [each.id for each in found] == [an_order(6).id, asked.id]
     assert await db.reader.orders.overdue(NOW - timedelta(days=2), most=2) == []
 
 

@@ -109,12 +109,15 @@ class Orders:
         return [order_of(row) for row in rows]
 
     async def overdue(self, before: datetime, *, most: int) -> list[Order]:
-        """Return orders paid before then that still wait, the longest waiting first.
+        """Return orders paid before then that wait for a ticket, or for the seller.
 
-        They wait for their ticket, or for the seller's answer.
+        At most so many of each, the longest waiting first.
         """
-        rows = await self._run(sql.overdue, before=to_us(before), most=most)
-        return [order_of(row) for row in rows]
+        found = []
+        for waiting in (sql.overdue_tickets, sql.overdue_openings):
+            rows = await self._run(waiting, before=to_us(before), most=most)
+            found += [order_of(row) for row in rows]
+        return found
 
     async def failed(self, *, since: datetime, most: int) -> list[Order]:
         """Return failed orders: all with a signed channel, then others since then.

@@ -168,31 +168,34 @@ WHERE organization_id = :organization_id
 ORDER BY created DESC
 LIMIT 1;
 
--- For operators.
+-- For operators, the longest waiting first, or the newest. SQLite finds them by their
+-- status, as they are few: not by `+paid_at`, as most orders were paid before, nor, with
+-- CROSS JOIN, by all moves.
 
--- name: overdue
--- Paid before then, and still without a ticket or an answer of the seller; the longest
--- waiting first. Each status by itself, as below.
+-- name: overdue_tickets
 SELECT *
 FROM channel_order
 WHERE status = 'creating'
     AND paid_at < :before
-UNION ALL
+ORDER BY paid_at, id
+LIMIT :most;
+
+-- name: overdue_openings
 SELECT *
 FROM channel_order
 WHERE status = 'submitted'
     AND node_key IS NOT NULL
-    AND paid_at < :before
-ORDER BY paid_at, id
+    AND +paid_at < :before
+ORDER BY +paid_at, id
 LIMIT :most;
 
 -- name: failed
--- With a channel that was signed; the others only if they failed since then. Newest
--- first.
+-- With a channel that was signed; the others only if they failed since then.
 SELECT channel_order.*
 FROM channel_order
-JOIN order_move ON order_move.order_id = channel_order.id
+CROSS JOIN order_move
 WHERE channel_order.status = 'failed'
+    AND order_move.order_id = channel_order.id
     AND order_move.after = 'failed'
     AND (channel_order.channel_point <> '' OR order_move.at > :since)
 ORDER BY channel_order.channel_point = '', order_move.at DESC, order_move.id DESC
