@@ -163,6 +163,7 @@ def test_the_operator_opens_and_closes(placement: Placement) -> None:
         database_url="postgresql://leyden:secret@45.1.2.3:5432/leyden",
         treasury_host="45.1.2.4:8080",
         pool_host="45.1.2.5:12010",
+        seller_host="45.1.2.6:8081",
     )
     policy = node_openings.policy_of(given, placement, {})
     own = [each for each in policy.openings if each.port != 53]
@@ -177,6 +178,7 @@ def test_the_operator_opens_and_closes(placement: Placement) -> None:
         Opening(ip_network("45.1.2.3/32"), 5432),
         Opening(ip_network("45.1.2.4/32"), 8080),
         Opening(ip_network("45.1.2.5/32"), 12010),
+        Opening(ip_network("45.1.2.6/32"), 8081),
     )
 
 

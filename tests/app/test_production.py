@@ -167,6 +167,27 @@ async def test_a_chain_backend_that_refuses_or_is_away_is_named(
         await chains.synced(platform)
 
 
+async def test_what_is_no_fee_estimator_is_named(
+    sqlite_db: Database, sealer: Sealer
+) -> None:
+    async def answer(_: web.Request) -> web.Response:
+        return web.Response(text="<html>")
+
+    async def fees(url: str) -> str:
+        platform = platform_of(
+            sqlite_db, sealer, mainnet_backend="neutrino", mainnet_fee_url=url
+        )
+        return await chains.fees(platform)
+
+    app = web.Application()
+    app.router.add_get("/fees", answer)
+    async with TestServer(app) as server:
+        url = str(server.make_url("/fees"))
+        assert await fees(url) == f"mainnet_fee_url: {url}: JSONDecodeError"
+    assert "ConnectorError" in await fees(url)
+    assert "InvalidUrl" in await fees("https://:80")
+
+
 async def test_a_name_of_a_node_has_to_resolve_and_its_ports_to_be_open(
     sqlite_db: Database, sealer: Sealer
 ) -> None:

@@ -1,7 +1,9 @@
 """What backups came to, where operators look; and what is made by itself."""
 
 import asyncio
+import tomllib
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import pytest
 from prometheus_client import REGISTRY
@@ -165,6 +167,23 @@ def test_what_differs_between_a_copy_and_its_manifest_is_named() -> None:
         "the copy: table node has 2 rows, but had 3",
         "the copy: the ledger's credit is 8 sat, but was 7",
     ]
+
+
+@pytest.mark.parametrize(
+    "value", ["Léyden 😀", 'a "\\', "\x7f\t\x01\u2028", "", 7, True]
+)
+def test_a_setting_is_read_back_as_it_was_written(value: str | int) -> None:
+    assert tomllib.loads(keys.line("smtp_from", value)) == {"smtp_from": value}
+
+
+def test_a_kubeconfig_in_ones_own_folder_is_backed_up(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    (tmp_path / "secrets.json").write_text("{}")
+    (tmp_path / "config").write_text("of a cluster")
+    found = keys.gather(Settings(home=str(tmp_path), kubeconfig="~/config"))
+    assert found.files["files/kubeconfig"] == b"of a cluster"
 
 
 @pytest.mark.parametrize("name", ["/etc/passwd", "home/../../x"])

@@ -184,6 +184,40 @@ def test_without_ports_for_peers_there_is_no_way_to_them() -> None:
     assert "peer" not in done.stdout.lower()
 
 
+def test_a_number_of_a_file_reaches_the_platform_with_all_its_digits(
+    tmp_path: Path,
+) -> None:
+    wanted = {"seller_low_sats": 12_000_000, "rate_bps": 50, "lsps1": True}
+    file = tmp_path / "values.yaml"
+    file.write_text(yaml.safe_dump({"settings": wanted}))
+    done = rendered("--values", file, "--show-only", "templates/worker.yaml")
+    assert done.returncode == 0, done.stderr
+    [worker] = [
+        each for each in yaml.safe_load_all(done.stdout) if "replicas" in each["spec"]
+    ]
+    [container] = worker["spec"]["template"]["spec"]["containers"]
+    given = variables(container)
+    assert given["LEYDEN_SELLER_LOW_SATS"] == "12000000"
+    assert given["LEYDEN_RATE_BPS"] == "50"
+    assert given["LEYDEN_LSPS1"] == "true"
+    assert "rate_bps" in rendered("--set-json", "settings.rate_bps=1.5").stderr
+
+
+def test_settings_of_gateways_reach_their_pods(tmp_path: Path) -> None:
+    file = tmp_path / "values.yaml"
+    wanted = {"gateway_connections": 2_000_000, "gateway_workers": 4}
+    file.write_text(yaml.safe_dump({"settings": wanted}))
+    done = rendered("--values", file, "--show-only", "templates/gateway.yaml")
+    assert done.returncode == 0, done.stderr
+    every = {each["kind"]: each for each in yaml.safe_load_all(done.stdout)}
+    spec = every["Deployment"]["spec"]["template"]["spec"]
+    given = variables(spec["initContainers"][0])
+    assert given["LEYDEN_GATEWAY_CONNECTIONS"] == "2000000"
+    assert given["LEYDEN_GATEWAY_WORKERS"] == "4"
+    [envoy] = spec["containers"]
+    assert envoy["args"] == [*flags(Path(BOOTSTRAP), workers=4)]
+
+
 def test_envoy_starts_as_the_platform_would_start_it() -> None:
     [container] = dict(pods())["leyden-gateway"]["containers"]
     assert container["image"].startswith("registry.example.com/envoy@")

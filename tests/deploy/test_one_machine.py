@@ -15,8 +15,8 @@ import pytest
 import yaml
 
 from leyden import settings
+from leyden.app.local_egress import LOCK
 from leyden.cli.commands import COMMANDS
-from leyden.settings import Settings
 from tests.devcluster.clusters import until
 from tests.installations import SETTINGS
 from tests.ports import free_ports
@@ -81,6 +81,17 @@ def test_units_run_commands_that_there_are_and_leave_nodes_running() -> None:
         assert ("KillMode=process" in lines) == (each.name != "leyden-gateway.service")
 
 
+def test_a_unit_may_write_the_lock_of_the_egress_policy() -> None:
+    """With ProtectSystem=strict, all of /run but a unit's own folder is read-only."""
+    folder = LOCK.parent.relative_to("/run")
+    for each in UNITS:
+        lines = each.read_text().splitlines()
+        assert "ProtectSystem=strict" in lines
+        if each.name != "leyden-gateway.service":
+            assert f"RuntimeDirectory={folder}" in lines
+            assert "RuntimeDirectoryPreserve=yes" in lines, "others hold the lock"
+
+
 def compose() -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load((ROOT / "compose/compose.yaml").read_text())
     return found
@@ -90,11 +101,18 @@ def test_the_compose_file_runs_what_is_built_with_settings_that_are() -> None:
     services = compose()["services"]
     assert set(services) == {"migrate", "leyden"}
     for each in services.values():
-        assert each["image"] == "${LEYDEN_IMAGE:-localhost/leyden/machine:1}"
+        # Not LEYDEN_IMAGE: what leyden.env has is a setting, too, if it begins so.
+        assert each["image"] == "${IMAGE:-localhost/leyden/machine:1}"
         assert (ROOT / "images/machine/Dockerfile").exists()
         assert each["command"][0] in COMMANDS
-        given = {**each["environment"], "LEYDEN_NODES_DOMAIN": "nodes.example.com"}
-        assert isinstance(settings.load(given), Settings)
+        for name, value in each["environment"].items():
+            assert value.startswith(f"${{{name}:"), "what leyden.env has goes first"
+        given = {
+            name: value.partition(":-")[2].removesuffix("}")
+            for name, value in each["environment"].items()
+        }
+        given["LEYDEN_NODES_DOMAIN"] = "nodes.example.com"
+        assert settings.load(given).gateway_host == "0.0.0.0"  # noqa: S104
         assert each["cap_drop"] == ["ALL"]
         assert each["read_only"] is True
         assert each["volumes"] == ["leyden:/var/lib/leyden"]

@@ -11,6 +11,7 @@ from prometheus_client import REGISTRY
 from leyden.domain.alarms import Kind
 from leyden.domain.events import ALARMS, INSTALLATION
 from leyden.domain.lsps1 import Source
+from leyden.domain.orders import Status
 from leyden.domain.units import Sats
 from leyden.errors import DatabaseAway, Malformed, Stale
 from leyden.services.channels import seller_watch
@@ -128,6 +129,20 @@ async def test_an_order_that_waits_for_its_ticket_too_long_is_told(
     await harness.hear()
     harness.now += timedelta(minutes=6)
     assert "order.stuck" in await kinds(platform)
+
+
+async def test_a_failed_order_is_told_for_a_week(
+    harness: ShopHarness, platform: Platform
+) -> None:
+    harness.seller.online.add(PEER)
+    harness.seller.refuses = "no"
+    order = await paid(harness, await harness.create(channel()))
+    assert order.status is Status.FAILED
+    harness.now += timedelta(days=6)
+    (found,) = await needing_attention(platform, now=harness.now)
+    assert (found.order.id, found.why) == (order.id, "the channel could not be opened")
+    harness.now += timedelta(days=1)
+    assert await needing_attention(platform, now=harness.now) == []
 
 
 async def test_what_the_chain_took_back_after_it_was_spent_is_told_until_repaid(

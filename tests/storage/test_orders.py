@@ -22,6 +22,8 @@ WISH = Channel(
     bps=80,
 )
 
+DESTINATION = Destination(pubkey="02" * 33)
+
 # A new value of each field that may change.
 CHANGED: Changes = {
     "status": Status.CREATING,
@@ -213,6 +215,55 @@ async def test_those_in_a_state_are_found_in_batches(db: Database) -> None:
     rest = await reader.in_status(Status.WAITING_PAYMENT, after=two[-1].id)
     assert [each.id for each in [*two, *rest]] == [an_order(n).id for n in range(1, 6)]
     assert await reader.in_status(Status.FILLED) == []
+
+
+async def failed(db: Database, number: int, *, days_ago: int, point: str = "") -> str:
+    order = replace(an_order(number), status=Status.FAILED, channel_point=point)
+    async with db.transaction() as tx:
+        await tx.orders.add(order)
+        for days, before, after in (
+            (days_ago + 30, Status.WAITING_PAYMENT, Status.CREATING),
+            (days_ago, Status.CREATING, Status.FAILED),
+        ):
+            moved = [(order.id, before, after)]
+            await tx.moves.add(moved, at=NOW - timedelta(days=days))
+    return order.id
+
+
+async def test_a_failed_order_is_found_for_a_while_unless_its_channel_was_signed(
+    db: Database,
+) -> None:
+    older = await failed(db, 1, days_ago=6)
+    newer = await failed(db, 2, days_ago=1)
+    await failed(db, 3, days_ago=8)
+    signed = await failed(db, 4, days_ago=90, point=f"{'bb' * 32}:1")
+    since = NOW - timedelta(days=7)
+    found = await db.reader.orders.failed(since=since, most=10)
+    assert [each.id for each in found] == [signed, newer, older]
+    found = await db.reader.orders.failed(since=since, most=2)
+    assert [each.id for each in found] == [signed, newer]
+
+
+async def test_overdue_orders_are_found_behind_many_that_wait_for_the_auction(
+    db: Database,
+) -> None:
+    to = replace(an_order().quote, channel=replace(WISH, destination=DESTINATION))
+    times = {
+        6: (Status.CREATING, NOW - timedelta(minutes=6)),
+        7: (Status.CREATING, NOW),
+        8: (Status.CREATING, None),
+        9: (Status.SUBMITTED, NOW),
+    }
+    for number in range(1, 6):  # submitted to the auction
+        times[number] = Status.SUBMITTED, NOW - timedelta(days=1)
+    for number, (status, paid_at) in times.items():
+        await add(db, replace(an_order(number), status=status, paid_at=paid_at))
+    asked = replace(an_order(10), status=Status.SUBMITTED, quote=to)
+    await add(db, replace(asked, paid_at=NOW - timedelta(minutes=7)))
+    before = NOW - timedelta(minutes=5)
+    found = await db.reader.orders.overdue(before, most=2)
+    assert [each.id for each in found] == [an_order(6).id, asked.id]
+    assert await db.reader.orders.overdue(NOW - timedelta(days=2), most=2) == []
 
 
 async def test_an_output_is_kept_and_changed_once(db: Database) -> None:

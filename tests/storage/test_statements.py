@@ -65,6 +65,9 @@ def test_each_statement_runs_as_it_is_written(sqlite_url: str) -> None:
             if each not in FINAL
         ),
         ("orders", "payable_direct", "ix_channel_order_created"),
+        ("orders", "overdue_tickets", "ix_channel_order_creating"),
+        ("orders", "overdue_openings", "uq_channel_order_asked"),
+        ("orders", "failed", "ix_channel_order_failed"),
         ("orders", "capacity_ordered_since", "ix_channel_order_direct_created"),
         ("orders", "capacity_asked_since", "ix_channel_order_direct_paid_at"),
         ("leases", "closed_early", "ix_lease_closed_early"),

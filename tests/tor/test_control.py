@@ -261,6 +261,12 @@ async def test_a_unix_socket_is_a_place_too(tmp_path: Path) -> None:
         await tor.status()
 
 
+async def test_a_unix_socket_may_have_a_colon_in_its_path(tmp_path: Path) -> None:
+    place = f"unix:{tmp_path}/tor:1/control"
+    with pytest.raises(TorAway, match="nothing listens there"):
+        await tor_at(place=place).status()
+
+
 async def test_an_impostor_without_the_cookie_gets_nothing(tmp_path: Path) -> None:
     """Tor proves that it knows the cookie before we prove that we do."""
     cookie = tmp_path / "cookie"

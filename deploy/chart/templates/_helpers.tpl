@@ -38,8 +38,13 @@ app.kubernetes.io/component: {{ index . 1 }}
 - {name: LEYDEN_PEER_PORTS, value: {{ printf "%d-%d" (int .firstPort) (int (include "leyden.lastPeerPort" $)) | quote }}}
 {{- end }}{{ end }}
 {{- range $name, $value := .Values.settings }}
-- {name: LEYDEN_{{ upper $name }}, value: {{ $value | toString | quote }}}
+- {name: LEYDEN_{{ upper $name }}, value: {{ include "leyden.value" $value }}}
 {{- end }}
+{{- end }}
+
+{{/* A setting, quoted. Helm reads the numbers of a file as floats, and writes 5e+06. */}}
+{{- define "leyden.value" -}}
+{{ kindIs "float64" . | ternary (int64 .) . | toString | quote }}
 {{- end }}
 
 {{- define "leyden.gatewayEnvironment" -}}

@@ -22,7 +22,8 @@ from leyden.runtimes.placement import Placement
 from leyden.settings import Settings
 from leyden.values import replace
 
-_LOCK: Final = Path("/run/leyden.lock")
+# In a folder, which systemd keeps writable for a unit; the rest of /run is not.
+LOCK: Final = Path("/run/leyden/lock")
 _KEPT: Final = "first_uid"  # in the home: nodes' files belong to these users
 _BLOCK: Final = 1 << 16
 _MOST_BLOCKS: Final = 64
@@ -172,6 +173,7 @@ def _keep(home: Path, placement: Placement) -> None:
 
 @contextmanager
 def _one_at_a_time() -> Iterator[None]:
-    with _LOCK.open("a") as file:
+    LOCK.parent.mkdir(mode=0o755, parents=True, exist_ok=True)
+    with LOCK.open("a") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield

@@ -110,12 +110,12 @@ def _to_resolvers() -> Iterator[Opening]:
 def _locked(settings: Settings) -> Iterator[Opening]:
     """Yield the platform's own services, which stay closed to nodes.
 
-    This matters if they have public addresses. Only their ports are closed:
-    the treasury's host may also run a peer that nodes connect to.
+    This matters if they have public addresses. Only their ports are closed: nodes
+    connect to the seller as a peer, and maybe to one on the treasury's host.
     """
     url = urlsplit(settings.database_url)
     database = (url.hostname or "", url.port or _POSTGRES)
-    ours = (settings.treasury_host, settings.pool_host)
+    ours = (settings.treasury_host, settings.pool_host, settings.seller_host)
     for host, port in (database, *map(_host_and_port, ours)):
         for network in hosts.resolved(host):
             yield Opening(network, port)

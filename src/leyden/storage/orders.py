@@ -108,6 +108,25 @@ class Orders:
         rows = await self._run(_IN_STATUS[status], after=after, most=most)
         return [order_of(row) for row in rows]
 
+    async def overdue(self, before: datetime, *, most: int) -> list[Order]:
+        """Return orders paid before then that wait for a ticket, or for the seller.
+
+        At most so many of each, the longest waiting first.
+        """
+        found = []
+        for waiting in (sql.overdue_tickets, sql.overdue_openings):
+            rows = await self._run(waiting, before=to_us(before), most=most)
+            found += [order_of(row) for row in rows]
+        return found
+
+    async def failed(self, *, since: datetime, most: int) -> list[Order]:
+        """Return failed orders: all with a signed channel, then others since then.
+
+        Each newest first.
+        """
+        rows = await self._run(sql.failed, since=to_us(since), most=most)
+        return [order_of(row) for row in rows]
+
     async def payable(
         self, status: Status, *, after: str = "", most: int = 500
     ) -> list[PaymentRequest]:

@@ -86,10 +86,11 @@ class Connection:
 
 async def connect(place: str) -> Connection:
     """Connect to HOST:PORT or unix:PATH; raise OSError."""
-    host, _, port = place.rpartition(":")
-    if host == "unix":
-        opened = await asyncio.open_unix_connection(port, limit=_LONGEST_LINE)
+    if place.startswith("unix:"):
+        path = place.removeprefix("unix:")  # which may have a colon, too
+        opened = await asyncio.open_unix_connection(path, limit=_LONGEST_LINE)
     else:
+        host, _, port = place.rpartition(":")
         opened = await asyncio.open_connection(
             host.strip("[]"), int(port), limit=_LONGEST_LINE
         )

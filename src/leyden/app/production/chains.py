@@ -64,8 +64,11 @@ async def rehearsal(platform: Platform) -> str:
 async def _fee_url(url: str) -> str:
     if not url:
         return "set mainnet_fee_url: neutrino cannot estimate fees itself"
-    async with aiohttp.ClientSession() as session, session.get(url) as response:
-        body = await response.json(content_type=None)
+    try:
+        async with aiohttp.ClientSession() as session, session.get(url) as response:
+            body = await response.json(content_type=None)
+    except (aiohttp.ClientError, ValueError) as error:
+        return f"mainnet_fee_url: {url}: {type(error).__name__}"
     if isinstance(body, dict) and body.get("fee_by_block_target"):
         return ""
     return f"mainnet_fee_url: {url} has no fee_by_block_target"

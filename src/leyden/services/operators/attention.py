@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from leyden.domain.fundings import Obstacle
-from leyden.domain.orders import Order, Status
+from leyden.domain.orders import Order
 from leyden.errors import MarketAway
 from leyden.services.channels.missing_tickets import list_missing
 from leyden.services.platform import Platform
@@ -17,13 +17,15 @@ log = logging.getLogger(__name__)
 # Work that is overdue by more than this counts as stuck.
 LATE: Final = timedelta(minutes=5)
 _MOST_ORDERS: Final = 200
+# An order that leaves nothing to do is shown for this long. A failed order is one, as
+# its money was returned, unless its channel was signed.
+_SHOWN_FOR: Final = timedelta(days=7)
 _MISSING: Final = "the market lost the ticket: end the order with `leyden pool abandon`"
 _STUCK: Final = "the ticket is not created yet"
 _FAILED: Final = "the ticket could not be created"
 _DIRECT_FAILED: Final = "the channel could not be opened"
 _LATE_OPENING: Final = "the channel is not open yet"
 _CLOSED: Final = "the channel was closed before its lease ended"
-_CLOSED_FOR: Final = timedelta(days=7)
 _UNPUBLISHED: Final = (
     "the channel is signed but not published: see docs/direct-channels.md"
 )
@@ -72,17 +74,10 @@ async def needing_attention(
 ) -> list[AttentionItem]:
     """List orders that need attention: ticket missing, late or failed."""
     reader = platform.database.reader.orders
-    failed = await reader.in_status(Status.FAILED, most=_MOST_ORDERS)
-    creating = await reader.in_status(Status.CREATING, most=_MOST_ORDERS)
-    submitted = await reader.in_status(Status.SUBMITTED, most=_MOST_ORDERS)
-    asked = [each for each in submitted if each.destination is not None]
-    late = [
-        each
-        for each in (*creating, *asked)
-        if each.paid_at and now - each.paid_at > LATE
-    ]
+    late = await reader.overdue(now - LATE, most=_MOST_ORDERS)
+    failed = await reader.failed(since=now - _SHOWN_FOR, most=_MOST_ORDERS)
     leases = platform.database.reader.leases
-    closed = await leases.closed_early(since=now - _CLOSED_FOR, most=_MOST_ORDERS)
+    closed = await leases.closed_early(since=now - _SHOWN_FOR, most=_MOST_ORDERS)
     fundings = platform.database.reader.fundings
     lost = await fundings.lost([each.id for each in failed])
     strangers = await platform.database.reader.lsps1_orders.of_orders(lost)

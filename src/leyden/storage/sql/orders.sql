@@ -168,6 +168,39 @@ WHERE organization_id = :organization_id
 ORDER BY created DESC
 LIMIT 1;
 
+-- For operators, the longest waiting first, or the newest. SQLite finds them by their
+-- status, as they are few: not by `+paid_at`, as most orders were paid before, nor, with
+-- CROSS JOIN, by all moves.
+
+-- name: overdue_tickets
+SELECT *
+FROM channel_order
+WHERE status = 'creating'
+    AND paid_at < :before
+ORDER BY paid_at, id
+LIMIT :most;
+
+-- name: overdue_openings
+SELECT *
+FROM channel_order
+WHERE status = 'submitted'
+    AND node_key IS NOT NULL
+    AND +paid_at < :before
+ORDER BY +paid_at, id
+LIMIT :most;
+
+-- name: failed
+-- With a channel that was signed; the others only if they failed since then.
+SELECT channel_order.*
+FROM channel_order
+CROSS JOIN order_move
+WHERE channel_order.status = 'failed'
+    AND order_move.order_id = channel_order.id
+    AND order_move.after = 'failed'
+    AND (channel_order.channel_point <> '' OR order_move.at > :since)
+ORDER BY channel_order.channel_point = '', order_move.at DESC, order_move.id DESC
+LIMIT :most;
+
 -- By status. Each status is a literal, so that the partial index on its orders is used:
 -- neither database knows the value of a parameter when it plans.
 

@@ -54,7 +54,7 @@ def gather(settings: Settings) -> Bundle:
     }
     for name in NAMING_FILES:
         if path := getattr(settings, name):
-            files[f"files/{name}"] = _content(Path(path), setting=name)
+            files[f"files/{name}"] = _content(Path(path).expanduser(), setting=name)
     for name in IN_HOME:
         for path in _below(settings.home_path / name):
             files[f"home/{path.relative_to(settings.home_path)}"] = _content(path)
@@ -120,5 +120,9 @@ def _toml(given: Settings) -> str:
 
 
 def line(name: str, value: Any) -> str:
-    """Return a setting as a line of TOML, whose values look the same as in JSON."""
-    return f"{name} = {json.dumps(value)}"
+    """Return a setting as a line of TOML, whose values look almost as in JSON.
+
+    TOML knows no pairs of surrogates, such as JSON's of an emoji, and no DEL.
+    """
+    shown = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    return f"{name} = {shown}"
