@@ -139,6 +139,14 @@ GUARDS = (
         "copy_that_is_gone",
     ),
     Guard(
+        "a copy is not settled while it is deleted",
+        _SIDE,
+        "            shutil.rmtree(_marked(each))\n",
+        "            shutil.rmtree(each)\n",
+        _COPIES,
+        "who_slept_deletes_it",
+    ),
+    Guard(
         "a move counts as a start",
         _SIDE,
         'counter.count(arriving / "starts", number)',

@@ -232,6 +232,36 @@ async def test_a_copy_that_is_gone_is_not_taken_for_one_that_was_settled(
         await moving.side.settle(moving.node, spec, "one", NEVER)
 
 
+async def test_a_copy_is_not_settled_while_who_slept_deletes_it(
+    moving: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be started with what is left of it, and its origin deleted."""
+    node, spec = moving.node, moving.hands.launch_spec(moving.node)
+    copy = two_files(moving.hands.root.parent / "copy")
+    await moving.side.write(node, spec, "one", copies.packed(copy))
+    loop, settled = asyncio.get_running_loop(), list[BaseException | None]()
+
+    def late(name: str, **words: Any) -> None:
+        really(name, **words)
+        if not settled:
+            settling = moving.side.settle(node, spec, "one", NEVER)
+            settled.append(asyncio.run_coroutine_threadsafe(settling, loop).exception())
+
+    really = os.unlink
+    monkeypatch.setattr(os, "unlink", late)
+    await moving.side.write(node, spec, "two", copies.packed(copy))
+    assert [type(each) for each in settled] == [CopyGone]
+    assert names(moving.hands.root) == [f"{node.id}.copy-two"]
+
+
+async def test_a_copy_whose_deletion_was_interrupted_is_deleted(moving: Moving) -> None:
+    node, spec = moving.node, moving.hands.launch_spec(moving.node)
+    two_files(moving.hands.root / f"{node.id}.copy-one.1234.deleted" / "lnd")
+    copy = two_files(moving.hands.root.parent / "copy")
+    await moving.side.write(node, spec, "two", copies.packed(copy))
+    assert names(moving.hands.root) == [f"{node.id}.copy-two"]
+
+
 async def test_who_slept_deletes_what_it_had_found_and_nothing_that_came_later(
     moving: Moving,
 ) -> None:
