@@ -115,6 +115,14 @@ GUARDS = (
         "replaced_who_slept",
     ),
     Guard(
+        "who slept through a move leaves no copier pod in the way of its lnd",
+        "runtimes/kubernetes/side.py",
+        "                if made is not None:\n",
+        "                if False:\n",
+        "tests/runtimes/test_kubernetes.py",
+        "in_the_way_of_lnd",
+    ),
+    Guard(
         "a move is complete once the claim that it left is gone",
         "runtimes/kubernetes/side.py",
         "            await self._until_claim_is_gone(node, found.claim)\n",
