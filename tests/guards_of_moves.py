@@ -147,6 +147,14 @@ GUARDS = (
         "copy_that_is_gone",
     ),
     Guard(
+        "an empty seal is not taken for a node that is there",
+        _SIDE,
+        "                sealed.rmdir()\n",
+        "",
+        _COPIES,
+        "empty_seal",
+    ),
+    Guard(
         "a copy is not settled while it is deleted",
         _SIDE,
         "            shutil.rmtree(_marked(each))\n",

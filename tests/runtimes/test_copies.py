@@ -207,6 +207,18 @@ async def test_a_node_that_was_hardly_started_is_moved_without_files(
     assert arrived.size == 0
 
 
+async def test_an_empty_seal_of_who_slept_is_not_taken_for_the_node(
+    moving: Moving,
+) -> None:
+    """The node had left without a wallet; it came back with one."""
+    node, spec = moving.node, moving.hands.launch_spec(moving.node)
+    await moving.side.seal(node, spec)
+    await moving.wallet()
+    await moving.side.seal(moving.node, spec)
+    assert names(moving.hands.root) == [f"{node.id}.sealed"]
+    assert (await moving.side.content(moving.node)).size >= len("money")
+
+
 async def test_a_folder_that_is_in_the_way_is_told_and_left(
     moving: Moving, tmp_path: Path
 ) -> None:

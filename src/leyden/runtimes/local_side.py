@@ -45,6 +45,11 @@ class LocalSide:
         """End the node's lnd, and rename its folder while holding the claim."""
         del launch_spec
         folder, sealed = self._layout.folder(node), self._sealed(node)
+        if folder.is_dir():
+            # A worker that slept made it below, when the node had left already.
+            with suppress(OSError):
+                (sealed / _LND).rmdir()
+                sealed.rmdir()
         if folder.is_dir() and not sealed.is_dir():
             await self._rename(node)
         if not node.has_wallet:  # it may never have been started
