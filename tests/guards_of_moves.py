@@ -107,6 +107,22 @@ GUARDS = (
         "slept_through",
     ),
     Guard(
+        "who slept until a node was returned leaves no seal",
+        _MOVES,
+        "            await _unseal_if_returned(fleet, relocation)\n",
+        "            pass\n",
+        _STORY,
+        "leaves_no_seal",
+    ),
+    Guard(
+        "a node that is being moved stays sealed, whoever has lost its claim",
+        _MOVES,
+        "            and node.moves_to is None\n",
+        "",
+        _STORY,
+        "stays_sealed",
+    ),
+    Guard(
         "a copy that is gone is made again",
         _MOVES,
         "    except CopyGone as error:\n",
