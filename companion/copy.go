@@ -26,6 +26,9 @@ type content struct {
 	Size   int64  `json:"size"`
 }
 
+// tellEvery is how often who waits for the content is told that it is on its way.
+const tellEvery = 10 * time.Second
+
 // copier serves the files of an lnd that does not run, to whoever has the token.
 type copier struct {
 	home  string
@@ -67,7 +70,12 @@ func (c *copier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /content", func(w http.ResponseWriter, _ *http.Request) {
-		found, err := contentOf(c.home)
+		var found content
+		var err error
+		told := tellWhile(w, tellEvery, func() { found, err = contentOf(c.home) })
+		if err != nil && told {
+			panic(http.ErrAbortHandler) // it is too late for another status
+		}
 		if err == nil {
 			err = json.NewEncoder(w).Encode(found)
 		}
@@ -86,6 +94,27 @@ func (c *copier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		reply(w, settle(c.home, r.PathValue("copy")))
 	})
 	mux.ServeHTTP(w, r)
+}
+
+// tellWhile sends a space now and then while something takes long, and returns whether it
+// did: a large volume on a slow disk takes more minutes than the platform waits in silence.
+func tellWhile(w http.ResponseWriter, every time.Duration, work func()) bool {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		work()
+	}()
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for told := false; ; told = true {
+		select {
+		case <-done:
+			return told
+		case <-ticker.C:
+			_, _ = w.Write([]byte(" ")) // JSON may begin with it
+			_ = http.NewResponseController(w).Flush()
+		}
+	}
 }
 
 func reply(w http.ResponseWriter, err error) {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 // tests/runtimes/test_copies.py has the same: both sides compute it.
@@ -123,6 +124,33 @@ func TestACopyThatIsNotThereIsNotSettled(t *testing.T) {
 		if code := settled(t, home, "first"); code != http.StatusConflict {
 			t.Fatal(code)
 		}
+	}
+}
+
+// waiter is told of the first byte that is sent.
+type waiter struct {
+	*httptest.ResponseRecorder
+	told chan struct{}
+}
+
+func (w *waiter) Write(content []byte) (int, error) {
+	if w.Body.Len() == 0 {
+		close(w.told)
+	}
+	return w.ResponseRecorder.Write(content)
+}
+
+func TestWhoWaitsForLongIsToldMeanwhile(t *testing.T) {
+	answer := &waiter{httptest.NewRecorder(), make(chan struct{})}
+	if !tellWhile(answer, time.Millisecond, func() { <-answer.told }) {
+		t.Fatal("nothing was told")
+	}
+	if !answer.Flushed || strings.TrimSpace(answer.Body.String()) != "" {
+		t.Fatal(answer.Body.String())
+	}
+	answer = &waiter{httptest.NewRecorder(), make(chan struct{})}
+	if tellWhile(answer, time.Hour, func() {}) {
+		t.Fatal("there was no need")
 	}
 }
 

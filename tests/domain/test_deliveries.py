@@ -71,7 +71,15 @@ def test_the_waits_grow_as_promised_and_then_it_is_given_up() -> None:
 
 @pytest.mark.parametrize(
     ("age", "next_wait"),
-    [(-60, 86_400), (0, 5), (5, 30), (35, 120), (3_000, 3_600), (120_000, 86_400)],
+    [
+        (-60, 86_400),
+        (0, 5),
+        (4, 30),  # the first retry comes then at the earliest
+        (5, 30),
+        (35, 120),
+        (3_000, 3_600),
+        (120_000, 86_400),
+    ],
 )
 def test_attempts_that_were_brought_forward_are_added(age: int, next_wait: int) -> None:
     """A newer event of the node has them made at once, many times in a minute."""
@@ -82,6 +90,11 @@ def test_attempts_that_were_brought_forward_are_added(age: int, next_wait: int) 
         State.PENDING,
         next_wait,
     )
+
+
+def test_with_a_clock_that_was_set_back_it_is_given_up_all_the_same() -> None:
+    away, before = Answer(error="connection refused"), timedelta(seconds=-60)
+    assert verdict(away, attempt=10, age=before).state is State.FAILED
 
 
 @pytest.mark.parametrize("luck", [0.0, 0.5, 1.0])

@@ -9,7 +9,7 @@ from leyden.errors import ClusterRefused
 from leyden.runtimes.kubernetes.access import Access
 from leyden.runtimes.kubernetes.api import connect
 from leyden.runtimes.kubernetes.informer import Informer
-from leyden.runtimes.kubernetes.kinds import Machine
+from leyden.runtimes.kubernetes.kinds import Machine, Pod
 from leyden.runtimes.kubernetes.side import _called, _Copier
 from tests.authority import Authority
 from tests.busy_server import HOST, BusyServer
@@ -57,6 +57,7 @@ async def test_an_informer_leaves_a_watch_that_is_too_old(busy: BusyServer) -> N
 async def test_an_archive_that_is_left_leaves_no_connection(busy: BusyServer) -> None:
     async with busy.serving(b"half of a file"):
         copier = _Copier(
+            pod=Pod(),
             url=f"https://{HOST}:{busy.port}",
             name=HOST,
             tls=access(busy).context(),

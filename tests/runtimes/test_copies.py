@@ -207,6 +207,18 @@ async def test_a_node_that_was_hardly_started_is_moved_without_files(
     assert arrived.size == 0
 
 
+async def test_an_empty_seal_of_who_slept_is_not_taken_for_the_node(
+    moving: Moving,
+) -> None:
+    """The node had left without a wallet; it came back with one."""
+    node, spec = moving.node, moving.hands.launch_spec(moving.node)
+    await moving.side.seal(node, spec)
+    await moving.wallet()
+    await moving.side.seal(moving.node, spec)
+    assert names(moving.hands.root) == [f"{node.id}.sealed"]
+    assert (await moving.side.content(moving.node)).size >= len("money")
+
+
 async def test_a_folder_that_is_in_the_way_is_told_and_left(
     moving: Moving, tmp_path: Path
 ) -> None:
@@ -230,6 +242,36 @@ async def test_a_copy_that_is_gone_is_not_taken_for_one_that_was_settled(
     spec = moving.hands.launch_spec(moving.node)
     with pytest.raises(CopyGone, match="the copy that arrived is not there"):
         await moving.side.settle(moving.node, spec, "one", NEVER)
+
+
+async def test_a_copy_is_not_settled_while_who_slept_deletes_it(
+    moving: Moving, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It would be started with what is left of it, and its origin deleted."""
+    node, spec = moving.node, moving.hands.launch_spec(moving.node)
+    copy = two_files(moving.hands.root.parent / "copy")
+    await moving.side.write(node, spec, "one", copies.packed(copy))
+    loop, settled = asyncio.get_running_loop(), list[BaseException | None]()
+
+    def late(name: str, **words: Any) -> None:
+        really(name, **words)
+        if not settled:
+            settling = moving.side.settle(node, spec, "one", NEVER)
+            settled.append(asyncio.run_coroutine_threadsafe(settling, loop).exception())
+
+    really = os.unlink
+    monkeypatch.setattr(os, "unlink", late)
+    await moving.side.write(node, spec, "two", copies.packed(copy))
+    assert [type(each) for each in settled] == [CopyGone]
+    assert names(moving.hands.root) == [f"{node.id}.copy-two"]
+
+
+async def test_a_copy_whose_deletion_was_interrupted_is_deleted(moving: Moving) -> None:
+    node, spec = moving.node, moving.hands.launch_spec(moving.node)
+    two_files(moving.hands.root / f"{node.id}.copy-one.1234.deleted" / "lnd")
+    copy = two_files(moving.hands.root.parent / "copy")
+    await moving.side.write(node, spec, "two", copies.packed(copy))
+    assert names(moving.hands.root) == [f"{node.id}.copy-two"]
 
 
 async def test_who_slept_deletes_what_it_had_found_and_nothing_that_came_later(

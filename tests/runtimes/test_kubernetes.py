@@ -1,23 +1,34 @@
 """Nodes as pods, at a stand-in for a cluster: starts that break off, and ends."""
 
 import asyncio
+import ssl
 from collections.abc import AsyncIterator
-from contextlib import aclosing
+from contextlib import aclosing, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from leyden.domain.nodes import Network, Node
 from leyden.domain.observations import Observation
-from leyden.domain.starts import Start
+from leyden.domain.starts import NEVER, Start
 from leyden.domain.versions import OFFERED
-from leyden.errors import CannotStart, ClusterAway, NodeAway
+from leyden.errors import (
+    CannotStart,
+    ClusterAway,
+    ClusterRefused,
+    CopyGone,
+    NodeAway,
+)
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes.base import LaunchSpec, Usage
 from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
+from leyden.runtimes.kubernetes.companions import Companion
 from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.kubernetes.informer import Informer
 from leyden.runtimes.kubernetes.kinds import Machine, Pod
@@ -480,6 +491,70 @@ async def test_who_slept_deletes_the_volume_it_had_found_and_no_later_one(
     async with side.leftovers(node) as delete:
         await delete()
     assert not kinds & {kind for kind, _ in hands.cluster.objects}
+
+
+def copying_side(hands: Hands, port: int) -> KubernetesSide:
+    companion = Companion(image="copier", url="", name="", anchors_pem="")
+    template = replace(TEMPLATE, companion=companion, rest_port=port)
+    trusts = trusting_whenever(AUTHORITY.pem)
+    objects = Objects(hands.api, template)
+    return KubernetesSide(hands.runtime(), objects, template, trusts=trusts)
+
+
+@asynccontextmanager
+async def copier_in_use(node: Node, folder: Path) -> AsyncIterator[int]:
+    """Serve as a copier pod does whose volume has what lnd is started with."""
+
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(status=200 if request.method == "GET" else 409)
+
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", answer)
+    AUTHORITY.give(folder, node.api_endpoint)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(folder / "tls.cert", folder / "tls.key")
+    server = TestServer(app, host="127.0.0.2")
+    await server.start_server(ssl=tls)
+    yield server.port or 0
+    await server.close()
+
+
+async def nothing() -> AsyncIterator[bytes]:
+    """Yield an archive without files."""
+    yield bytes(1024)
+
+
+@pytest.mark.parametrize("settles", [False, True])
+async def test_who_slept_until_a_move_was_over_leaves_no_pod_in_the_way_of_lnd(
+    hands: Hands, tmp_path: Path, *, settles: bool
+) -> None:
+    node = a_node()
+    async with copier_in_use(node, tmp_path) as port:
+        side = copying_side(hands, port)
+        late = asyncio.create_task(
+            side.settle(node, spec(node), "one", NEVER)
+            if settles
+            else side.write(node, spec(node), "one", nothing())
+        )
+        await until(lambda: hands.cluster.pod() is not None)
+        hands.cluster.set(hands.pod, **RUNS)
+        with pytest.raises(CopyGone if settles else ClusterRefused):
+            await late
+    assert hands.cluster.pod() is None
+
+
+async def test_whose_claim_is_lost_leaves_no_pod_in_the_way_of_lnd(
+    hands: Hands,
+) -> None:
+    node = a_node()
+    late = asyncio.create_task(
+        copying_side(hands, 1).write(node, spec(node), "one", nothing())
+    )
+    await until(lambda: hands.cluster.pod() is not None)
+    late.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await late
+    assert hands.cluster.pod() is None
 
 
 async def test_what_a_move_left_is_there_until_its_claim_is_gone(

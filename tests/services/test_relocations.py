@@ -261,6 +261,66 @@ class SlowWriter(Wrapped):
         return await self._side.write(*words)
 
 
+class SlowSealer(Wrapped):
+    """A side whose caller falls asleep before it seals a node."""
+
+    def __init__(self, side: FakeSide) -> None:
+        super().__init__(side)
+        self.asleep, self.awake = asyncio.Event(), asyncio.Event()
+
+    async def seal(self, *words: Any) -> None:
+        self.asleep.set()
+        await self.awake.wait()
+        await self._side.seal(*words)
+
+
+@pytest.mark.parametrize("fails", ["", "no machine has room"])
+async def test_a_worker_that_slept_until_a_node_was_returned_leaves_no_seal(
+    shores: Shores, fails: str
+) -> None:
+    node, here, there = await running(shores), *shores.sides.values()
+    slow = SlowSealer(here)
+    shores.serve({LOCAL: slow, KUBERNETES: there})
+    await shores.move(node)
+    late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
+    await slow.asleep.wait()
+    there.fails = "no machine has room"
+    shores.serve(shores.sides)
+    assert (await shores.end(node)).runtime is LOCAL
+    there.fails = fails
+    slow.awake.set()
+    with pytest.raises(Stale):
+        await late
+    assert here.sealed == {}
+    await shores.fleet_harness.settled()
+    await shores.fleet_harness.later(minutes=1)
+    assert node.id in shores.runtimes[LOCAL].running
+    await shores.check(node)
+
+
+async def test_a_node_stays_sealed_when_a_worker_that_slept_has_lost_its_claim(
+    shores: Shores,
+) -> None:
+    node, here, there = await running(shores), *shores.sides.values()
+    slow = SlowSealer(here)
+    shores.serve({LOCAL: slow, KUBERNETES: there})
+    await shores.move(node)
+    late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
+    await slow.asleep.wait()
+    there.fails = "no machine has room"
+    shores.serve(shores.sides)
+    while not (await shores.found(node)).failures:
+        await shores.fleet_harness.later(seconds=20)
+    assert (await shores.found(node)).step is Step.COPYING
+    slow.awake.set()
+    with pytest.raises(Stale):
+        await late
+    assert node.id in here.sealed
+    there.fails = ""
+    assert (await shores.end(node)).runtime is KUBERNETES
+    await shores.check(node)
+
+
 class SettledAfter(Wrapped):
     """A side where something happens before a copy is settled, once."""
 

@@ -102,7 +102,10 @@ async def run(
                 _market(given, own, cache, progress, say), name="market"
             )
             last = asyncio.create_task(then(), name="once all is up")
-            await _ended_first(keeping, told)
+            if await _ended_first(keeping, told):
+                log.error(
+                    "the private chain has no supervision", exc_info=keeping.exception()
+                )
             await _cancelled(last)
             await _cancelled(market)
             await _cancelled(keeping)

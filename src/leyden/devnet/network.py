@@ -28,7 +28,7 @@ from leyden.devnet.lnd import Lnd
 from leyden.devnet.mining_key import MiningKey
 from leyden.devnet.places import NAMES, Ports, access_for
 from leyden.devnet.wallet import opened
-from leyden.errors import Away, LeydenError
+from leyden.errors import LeydenError
 
 log = logging.getLogger(__name__)
 
@@ -150,14 +150,16 @@ class Network:
                 async with connected(self.access.btcd) as chain:
                     async for _ in chain.blocks():
                         await self._journal.catch_up(chain)
-            except LeydenError:
+            except (LeydenError, OSError) as error:
+                log.info("blocks are not journaled", extra={"reason": str(error)})
                 await asyncio.sleep(_AGAIN_S)
 
     async def _keep_fresh(self) -> None:
         while True:
             try:
                 wait = await self._mine_if_stale()
-            except Away:
+            except (LeydenError, OSError) as error:
+                log.info("no block is mined", extra={"reason": str(error)})
                 wait = _AGAIN_S
             await asyncio.sleep(wait)
 

@@ -3,6 +3,7 @@
 ROOT/<node id>                 lnd is started in it, and nowhere else
 ROOT/<node id>.sealed          the same folder, while it is moved elsewhere
 ROOT/<node id>.copy-<copy>     an arriving copy, until it is complete
+ROOT/<node id>.copy-*.deleted  a copy that is being deleted
 
 Only the name differs: nothing can start a renamed folder, not even a process that was
 asked to start it earlier and was suspended since.
@@ -10,6 +11,7 @@ asked to start it earlier and was suspended since.
 
 import asyncio
 import os
+import secrets
 import shutil
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
 from contextlib import ExitStack, asynccontextmanager, suppress
@@ -28,6 +30,7 @@ from leyden.runtimes.copies import Content
 from leyden.runtimes.layout import Layout
 
 _LND: Final = "lnd"
+_DELETED: Final = ".deleted"
 _FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -42,6 +45,11 @@ class LocalSide:
         """End the node's lnd, and rename its folder while holding the claim."""
         del launch_spec
         folder, sealed = self._layout.folder(node), self._sealed(node)
+        if folder.is_dir():
+            # A worker that slept made it below, when the node had left already.
+            with suppress(OSError):
+                (sealed / _LND).rmdir()
+                sealed.rmdir()
         if folder.is_dir() and not sealed.is_dir():
             await self._rename(node)
         if not node.has_wallet:  # it may never have been started
@@ -153,7 +161,14 @@ class LocalSide:
 
     def _delete_copies(self, node: Node) -> None:
         for each in self._copies(node):
-            shutil.rmtree(each)
+            shutil.rmtree(_marked(each))
+
+
+def _marked(copy: Path) -> Path:
+    """Rename a copy, so that nobody settles it while it is deleted."""
+    if copy.suffix == _DELETED:  # whoever renamed it was killed
+        return copy
+    return copy.rename(f"{copy}.{secrets.token_hex(4)}{_DELETED}")
 
 
 def _delete(path: Path, folder: int) -> None:

@@ -11,7 +11,7 @@ import json
 import secrets
 import ssl
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from http import HTTPStatus
 from typing import Final
 
@@ -25,6 +25,7 @@ from leyden.errors import (
     ClusterRefused,
     Conflict,
     CopyGone,
+    LeydenError,
     NodeAway,
 )
 from leyden.http import Connector
@@ -32,6 +33,7 @@ from leyden.lnd.trust import trusting_chain
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.copies import Content
 from leyden.runtimes.kubernetes import manifests, pods
+from leyden.runtimes.kubernetes.kinds import Pod
 from leyden.runtimes.kubernetes.objects import Objects
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.runtimes.kubernetes.template import Template
@@ -45,8 +47,9 @@ _GONE_WITHIN_S: Final = 60.0
 
 
 class _Copier(Struct, frozen=True):
-    """The address and credentials of a copier pod."""
+    """A copier pod with its address and credentials."""
 
+    pod: Pod
     url: str
     name: str
     tls: ssl.SSLContext
@@ -98,9 +101,10 @@ class KubernetesSide:
         """Replace the content of the node's volume, unless it is settled."""
         await self._start_copier(node, launch_spec)
         copier = self._copiers[node.id]
-        async with _called(copier, "PUT", f"/copies/{copy}", archive):
-            pass
-        return await self._digest(copier)
+        async with self._deleted_on_error(copier.pod):
+            async with _called(copier, "PUT", f"/copies/{copy}", archive):
+                pass
+            return await self._digest(copier)
 
     async def settle(
         self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
@@ -108,9 +112,12 @@ class KubernetesSide:
         """Have the copy kept as it is, and delete the copier pod: the next is lnd's."""
         if node.id not in self._copiers:  # another process wrote the copy
             await self._start_copier(node, launch_spec)
+        copier = self._copiers.pop(node.id)  # the next attempt has its own
         try:
-            copier = self._copiers.pop(node.id)  # the next attempt has its own
-            async with _called(copier, "POST", f"/copies/{copy}/settle"):
+            async with (
+                self._deleted_on_error(copier.pod),
+                _called(copier, "POST", f"/copies/{copy}/settle"),
+            ):
                 pass
         except ClusterRefused as error:
             if error.code == HTTPStatus.CONFLICT:
@@ -159,16 +166,41 @@ class KubernetesSide:
             launch_spec,
             more={manifests.TOKEN: token.encode()},
         )
-        if await self._objects.create_pod(node, self._template.copier(node)) is None:
-            raise NodeAway(f"node {node.id}: another process created its pod")
-        await self._until_it_runs(node)
-        self._copiers[node.id] = _Copier(
-            url=f"https://{host}:{self._template.rest_port}",
-            name=node.api_endpoint,
-            tls=trusting_chain(self._trusts, launch_spec.tls.chain_pem),
-            token=token,
+        creating = asyncio.create_task(
+            self._objects.create_pod(node, self._template.copier(node))
         )
-        await self._until_reachable(self._copiers[node.id])
+        async with self._deleted_on_error(creating):
+            # The pod of a call that is cancelled may be created all the same.
+            pod = await asyncio.shield(creating)
+            if pod is None:
+                raise NodeAway(f"node {node.id}: another process created its pod")
+            await self._until_it_runs(node)
+            self._copiers[node.id] = _Copier(
+                pod=pod,
+                url=f"https://{host}:{self._template.rest_port}",
+                name=node.api_endpoint,
+                tls=trusting_chain(self._trusts, launch_spec.tls.chain_pem),
+                token=token,
+            )
+            await self._until_reachable(self._copiers[node.id])
+
+    @asynccontextmanager
+    async def _deleted_on_error(
+        self, pod: Pod | asyncio.Task[Pod | None]
+    ) -> AsyncGenerator[None, None]:
+        """Delete a copier pod if the block fails, or is cancelled.
+
+        Another process may have completed the move meanwhile. Then nobody replaces the
+        pod, and the node's lnd can't be started while it has the name.
+        """
+        try:
+            yield
+        except BaseException:
+            with suppress(LeydenError):
+                made = await pod if isinstance(pod, asyncio.Task) else pod
+                if made is not None:
+                    await self._objects.delete_copier(made)
+            raise
 
     async def _until_it_runs(self, node: Node) -> None:
         loop = asyncio.get_running_loop()

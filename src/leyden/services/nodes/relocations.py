@@ -5,6 +5,7 @@ is neither, because its data is sealed at the origin; from then on it is the tar
 After a kill at any point the next run repeats the step.
 """
 
+import asyncio
 import contextlib
 import logging
 import secrets
@@ -77,6 +78,17 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
     if relocation is None or node is None or relocation.step is Step.DONE:
         return
     try:
+        await _do(fleet, work, node, relocation)
+    except (Stale, asyncio.CancelledError):
+        if relocation.step is Step.COPYING:
+            await _unseal_if_returned(fleet, relocation)
+        raise
+
+
+async def _do(
+    fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
+) -> None:
+    try:
         match relocation.step:
             case Step.STOPPING:
                 await _await_end(fleet, work, node, relocation)
@@ -127,6 +139,21 @@ async def _copy(
     await _advance(
         fleet, work, relocation, step=Step.SWITCHING, copy=copy, size=sealed.size
     )
+
+
+async def _unseal_if_returned(fleet: Fleet, relocation: Relocation) -> None:
+    """Unseal a node that another process has returned before it was sealed here.
+
+    Nobody looks for a seal once a move is over, and the node could not be started.
+    """
+    with contextlib.suppress(LeydenError, OSError):
+        node = await fleet.database.reader.nodes.find(relocation.node_id)
+        if (
+            node is not None
+            and node.moves_to is None
+            and node.runtime is relocation.origin
+        ):
+            await _side(fleet, relocation.origin).unseal(node)
 
 
 async def _switch(
