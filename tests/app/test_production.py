@@ -9,6 +9,7 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
+from leyden.app import installation
 from leyden.app.production import (
     ITEMS,
     Result,
@@ -26,6 +27,8 @@ from leyden.settings import Settings
 from leyden.storage.backup_results import BackupResult
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.values import replace
+from tests.ports import free_port
 
 
 def platform_of(db: Database, sealer: Sealer, **given: object) -> Platform:
@@ -66,6 +69,20 @@ async def test_whatever_is_missing_each_item_says_what_to_do(
     assert "leyden user operator" in to_do["operators sign in with a second factor"]
     assert to_do["nothing needs attention"] == ""
     assert to_do["commits survive a power cut"] == ""
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.0.0.3", "0.0.0.0"])  # noqa: S104
+async def test_metrics_are_where_they_are_set_to_be(
+    sqlite_db: Database, sealer: Sealer, host: str
+) -> None:
+    port = free_port()
+    platform = platform_of(sqlite_db, sealer, metrics_host=host, metrics_port=port)
+    assert "does not respond" in await upkeep.metrics(platform)
+    async with installation._metrics(platform.settings):
+        assert await upkeep.metrics(platform) == ""
+    with pytest.raises(SetupError, match="metrics_host"):
+        async with installation._metrics(replace(platform.settings, metrics_host="?")):
+            pass
 
 
 async def test_of_pods_the_cluster_is_asked_and_not_this_machine(

@@ -29,6 +29,7 @@ from tests.cluster import skip_unless_built
 from tests.devcluster.clusters import program
 
 ROOT = Path(__file__).parents[2] / "deploy"
+EVERYWHERE = "0.0.0.0"  # noqa: S104  within a pod
 MANIFEST = ROOT / "kubernetes/leyden.yaml"
 VALUES = ROOT / "kubernetes/values.yaml"
 HEAD = """\
@@ -216,6 +217,48 @@ def test_settings_of_gateways_reach_their_pods(tmp_path: Path) -> None:
     assert given["LEYDEN_GATEWAY_WORKERS"] == "4"
     [envoy] = spec["containers"]
     assert envoy["args"] == [*flags(Path(BOOTSTRAP), workers=4)]
+
+
+def test_metrics_are_for_the_namespace_of_prometheus_alone() -> None:
+    done = rendered("--set", "metrics.namespace=monitoring")
+    assert done.returncode == 0, done.stderr
+    objects = [each for each in yaml.safe_load_all(done.stdout) if each]
+    for name in ("leyden-api", "leyden-worker"):
+        [template] = [
+            each["spec"]["template"]
+            for each in objects
+            if (each["kind"], each["metadata"]["name"]) == ("Deployment", name)
+        ]
+        [container] = template["spec"]["containers"]
+        given = variables(container)
+        assert given["LEYDEN_METRICS_HOST"] == EVERYWHERE
+        assert given["LEYDEN_METRICS_PORT"] == "9464"
+        assert {"name": "metrics", "containerPort": 9464} in container["ports"]
+        assert template["metadata"]["annotations"]["prometheus.io/port"] == "9464"
+        [policy] = [
+            each["spec"]
+            for each in objects
+            if (each["kind"], each["metadata"]["name"]) == ("NetworkPolicy", name)
+        ]
+        [scraped] = [
+            each for each in policy["ingress"] if "metrics" in str(each["ports"])
+        ]
+        assert scraped["from"] == [
+            {
+                "namespaceSelector": {
+                    "matchLabels": {"kubernetes.io/metadata.name": "monitoring"}
+                }
+            }
+        ]
+    assert "metrics" in rendered("--set", "metrics.namespace=No_Namespace").stderr
+
+
+def test_without_a_prometheus_nothing_listens_for_one() -> None:
+    for _, spec in pods():
+        for container in spec["containers"]:
+            if container["command"][0] == "leyden":
+                assert variables(container)["LEYDEN_METRICS_PORT"] == "0"
+    assert "9464" not in MANIFEST.read_text()
 
 
 def test_envoy_starts_as_the_platform_would_start_it() -> None:

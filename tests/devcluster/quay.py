@@ -194,6 +194,7 @@ class Quay:
                 "domain": DOMAIN,
                 "storageClass": "local-retained",
             },
+            "metrics": {"namespace": "monitoring"},
             # Nobody makes load balancers here, and helm waits for one.
             "gateway": {
                 "service": {"type": "NodePort"},

@@ -233,6 +233,14 @@ def answers_outside(quay: Quay, customer: Customer, node: str) -> bool:
     return said == '{"state":"NON_EXISTING"}'
 
 
+def test_each_process_has_metrics(quay: Quay) -> None:
+    assert quay.examined()["metrics can be scraped"] == ""
+    for pod in (*quay.pods("api"), *quay.pods("worker")):
+        name = pod["metadata"]["name"]
+        path = f"/api/v1/namespaces/{quay.name}/pods/http:{name}:9464/proxy/metrics"
+        assert "leyden_queue_lag_seconds" in quay.cluster.kubectl("get", "--raw", path)
+
+
 def test_the_doctor_finds_a_service_that_hides_who_calls(quay: Quay) -> None:
     what = "gateways see their callers' addresses"
     assert quay.examined()[what] == ""

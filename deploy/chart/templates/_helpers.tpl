@@ -29,7 +29,8 @@ app.kubernetes.io/component: {{ index . 1 }}
 - {name: LEYDEN_NODES_DOMAIN, value: {{ .Values.nodes.domain }}}
 - {name: LEYDEN_API_HOST, value: 0.0.0.0}
 - {name: LEYDEN_API_PORT, value: "8000"}
-- {name: LEYDEN_METRICS_PORT, value: "0"}
+- {name: LEYDEN_METRICS_HOST, value: 0.0.0.0}
+- {name: LEYDEN_METRICS_PORT, value: "{{ if .Values.metrics.namespace }}9464{{ else }}0{{ end }}"}
 - {name: LEYDEN_LOG_FORMAT, value: json}
 - {name: LEYDEN_GATEWAY_HERE, value: "false"}
 {{ include "leyden.gatewayEnvironment" . }}
@@ -40,6 +41,24 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- range $name, $value := .Values.settings }}
 - {name: LEYDEN_{{ upper $name }}, value: {{ include "leyden.value" $value }}}
 {{- end }}
+{{- end }}
+
+{{/* Prometheus finds pods by these, or by the name of the port. */}}
+{{- define "leyden.scraped" -}}
+{{- if .Values.metrics.namespace }}
+annotations:
+  prometheus.io/scrape: "true"
+  prometheus.io/port: "9464"
+{{- end }}
+{{- end }}
+
+{{/* The one way to metrics: they need no password. */}}
+{{- define "leyden.scraper" -}}
+- from:
+  - namespaceSelector:
+      matchLabels: {kubernetes.io/metadata.name: {{ .Values.metrics.namespace }}}
+  ports:
+  - {protocol: TCP, port: metrics}
 {{- end }}
 
 {{/* A setting, quoted. Helm reads the numbers of a file as floats, and writes 5e+06. */}}

@@ -187,6 +187,6 @@ async def _metrics(settings: Settings) -> AsyncIterator[None]:
     if not settings.metrics_port:
         yield
         return
-    sockets = bind("127.0.0.1", settings.metrics_port, setting="metrics_port")
+    sockets = bind(settings.metrics_host, settings.metrics_port, setting="metrics_port")
     async with serving(metrics, sockets, grace_s=1):
         yield

@@ -50,8 +50,10 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Serve the API over TLS with a certificate from the platform's own authority."""
     api_proxies: str = ""
     """Networks of trusted proxies, which forward client addresses; comma-separated."""
+    metrics_host: str = "127.0.0.1"
+    """IP address that /metrics listens on, without a password: keep others from it."""
     metrics_port: Port = 9464
-    """Loopback port of /metrics; 0: none."""
+    """Port of /metrics; 0: none."""
 
     # Nodes and the way to them
     runtime: Literal["local", "kubernetes", "both"] = "local"

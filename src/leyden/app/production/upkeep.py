@@ -54,10 +54,13 @@ async def attended(platform: Platform) -> str:
 
 async def metrics(platform: Platform) -> str:
     """Scrape the metrics."""
-    port = platform.settings.metrics_port
-    if not port:
+    settings = platform.settings
+    if not settings.metrics_port:
         return "set metrics_port, and scrape it"
-    url = f"http://127.0.0.1:{port}/metrics"
+    host = settings.metrics_host
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
+    host = f"[{host}]" if ":" in host else host
+    url = f"http://{host}:{settings.metrics_port}/metrics"
     try:
         async with aiohttp.ClientSession() as session, session.get(url) as response:
             text = await response.text()
