@@ -6,7 +6,6 @@ import os
 import re
 import shutil
 import socket
-import time
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
@@ -111,10 +110,8 @@ async def curl(town: Town, node: Owned, path: str, *words: str) -> tuple[int, st
 
 @needs_curl
 async def test_from_the_wish_to_the_end(town: Town) -> None:
-    began = time.monotonic()
     node = await town.create("harbour light")
     await town.says(node, "waiting_init")
-    assert time.monotonic() - began < 10
 
     assert await curl(town, node, "/v1/state") == (0, '{"state":"NON_EXISTING"}')
 

@@ -45,11 +45,15 @@ async def _is_seen(
     return (await world.seller.find(order_id, [coin])).state is state
 
 
+async def _is_synced(world: World) -> bool:
+    return (await world.seller.wallet()).synced
+
+
 async def test_its_wallet_is_told(world: World) -> None:
     coin = await world.fill(_some())
+    await until(lambda: _is_synced(world))
     wallet = await world.seller.wallet()
     assert coin in wallet.coins
-    assert wallet.synced
     assert wallet.uri.startswith(wallet.pubkey)
     assert wallet.fee_sat_per_vb >= 1
     assert await world.seller.address()
