@@ -41,7 +41,7 @@ func receive(folder, copy string, from io.Reader) error {
 		return errInUse
 	}
 	// Named before anything is deleted: whoever settles the earlier copy finds it gone.
-	if err := name(folder, copy); err != nil {
+	if err := markArriving(folder, copy); err != nil {
 		return err
 	}
 	if err := empty(folder); err != nil {
@@ -69,8 +69,8 @@ func settle(folder, copy string) error {
 	return syncFolder(folder)
 }
 
-// name notes durably which copy arrives.
-func name(folder, copy string) error {
+// markArriving notes durably which copy arrives.
+func markArriving(folder, copy string) error {
 	file, err := os.OpenFile(filepath.Join(folder, arriving), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err

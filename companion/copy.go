@@ -29,12 +29,6 @@ type content struct {
 // tellEvery is how often who waits for the content is told that it is on its way.
 const tellEvery = 10 * time.Second
 
-// copier serves the files of an lnd that does not run, to whoever has the token.
-type copier struct {
-	home  string
-	token string
-}
-
 // copyHome serves until it is killed.
 func copyHome(arguments []string) error {
 	flags := flag.NewFlagSet("copy", flag.ContinueOnError)
@@ -55,24 +49,20 @@ func copyHome(arguments []string) error {
 	}
 	server := &http.Server{
 		Addr:              *listen,
-		Handler:           &copier{home: *home, token: string(words)},
+		Handler:           copier(*home, string(words)),
 		ReadHeaderTimeout: 10 * time.Second,
 	}
 	return server.ListenAndServeTLS(*certificate, *key)
 }
 
-func (c *copier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	given := r.Header.Get("Authorization")
-	if subtle.ConstantTimeCompare([]byte(given), []byte("Bearer "+c.token)) != 1 {
-		http.Error(w, "not allowed", http.StatusUnauthorized)
-		return
-	}
+// copier serves the files of an lnd that does not run, to whoever has the token.
+func copier(home, token string) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /{$}", func(http.ResponseWriter, *http.Request) {})
 	mux.HandleFunc("GET /content", func(w http.ResponseWriter, _ *http.Request) {
 		var found content
 		var err error
-		told := tellWhile(w, tellEvery, func() { found, err = contentOf(c.home) })
+		told := tellWhile(w, tellEvery, func() { found, err = contentOf(home) })
 		if err != nil && told {
 			panic(http.ErrAbortHandler) // it is too late for another status
 		}
@@ -83,17 +73,24 @@ func (c *copier) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	})
 	mux.HandleFunc("GET /archive", func(w http.ResponseWriter, _ *http.Request) {
 		// What is cut short is seen by the reader: nothing ends the archive then.
-		if err := pack(w, c.home); err != nil {
+		if err := pack(w, home); err != nil {
 			panic(http.ErrAbortHandler)
 		}
 	})
 	mux.HandleFunc("PUT /copies/{copy}", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, receive(c.home, r.PathValue("copy"), r.Body))
+		reply(w, receive(home, r.PathValue("copy"), r.Body))
 	})
 	mux.HandleFunc("POST /copies/{copy}/settle", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, settle(c.home, r.PathValue("copy")))
+		reply(w, settle(home, r.PathValue("copy")))
 	})
-	mux.ServeHTTP(w, r)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		given := r.Header.Get("Authorization")
+		if subtle.ConstantTimeCompare([]byte(given), []byte("Bearer "+token)) != 1 {
+			http.Error(w, "not allowed", http.StatusUnauthorized)
+			return
+		}
+		mux.ServeHTTP(w, r)
+	})
 }
 
 // tellWhile sends a space now and then while something takes long, and returns whether it
@@ -134,14 +131,14 @@ func filesIn(folder string) ([]string, error) {
 		if relative != nil {
 			return relative
 		}
-		if err != nil && !notCopied[name] {
-			return err
-		}
 		if notCopied[name] {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
 			return nil
+		}
+		if err != nil {
+			return err
 		}
 		if entry.Type().IsRegular() {
 			found = append(found, filepath.ToSlash(name))

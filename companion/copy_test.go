@@ -38,7 +38,7 @@ func call(t *testing.T, home, method, path, token string, body io.Reader) *httpt
 	request := httptest.NewRequest(method, path, body)
 	request.Header.Set("Authorization", "Bearer "+token)
 	answer := httptest.NewRecorder()
-	(&copier{home: home, token: "secret"}).ServeHTTP(answer, request)
+	copier(home, "secret").ServeHTTP(answer, request)
 	return answer
 }
 
