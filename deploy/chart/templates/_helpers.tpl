@@ -45,11 +45,9 @@ app.kubernetes.io/component: {{ index . 1 }}
 
 {{/* Prometheus finds pods by these, or by the name of the port. */}}
 {{- define "leyden.scraped" -}}
-{{- if .Values.metrics.namespace }}
 annotations:
   prometheus.io/scrape: "true"
   prometheus.io/port: "9464"
-{{- end }}
 {{- end }}
 
 {{/* The one way to metrics: they need no password. */}}
