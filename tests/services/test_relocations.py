@@ -14,7 +14,6 @@ from leyden.domain.starts import Start
 from leyden.errors import ClusterAway, NotAllowed, NotFound, SetupError, Stale
 from leyden.runtimes.base import Checkpoint, LaunchSpec
 from leyden.runtimes.composite import SeveralRuntimes
-from leyden.runtimes.copies import Content
 from leyden.runtimes.fake import FakeRuntime
 from leyden.runtimes.fake_side import FakeSide
 from leyden.services.nodes import relocations
@@ -248,30 +247,25 @@ async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
     await shores.check(node)
 
 
-class SlowWriter(Wrapped):
-    """A side whose caller falls asleep before it writes a copy."""
+class SleepsBefore(Wrapped):
+    """A side whose caller falls asleep before one of its calls."""
 
-    def __init__(self, side: FakeSide) -> None:
+    def __init__(self, side: FakeSide, call: str) -> None:
         super().__init__(side)
+        self._call = call
         self.asleep, self.awake = asyncio.Event(), asyncio.Event()
 
-    async def write(self, *words: Any) -> Content:
-        self.asleep.set()
-        await self.awake.wait()
-        return await self._side.write(*words)
+    def __getattr__(self, name: str) -> Any:
+        call = super().__getattr__(name)
+        if name != self._call:
+            return call
 
+        async def late(*words: Any) -> Any:
+            self.asleep.set()
+            await self.awake.wait()
+            return await call(*words)
 
-class SlowSealer(Wrapped):
-    """A side whose caller falls asleep before it seals a node."""
-
-    def __init__(self, side: FakeSide) -> None:
-        super().__init__(side)
-        self.asleep, self.awake = asyncio.Event(), asyncio.Event()
-
-    async def seal(self, *words: Any) -> None:
-        self.asleep.set()
-        await self.awake.wait()
-        await self._side.seal(*words)
+        return late
 
 
 @pytest.mark.parametrize("fails", ["", "no machine has room"])
@@ -279,7 +273,7 @@ async def test_a_worker_that_slept_until_a_node_was_returned_leaves_no_seal(
     shores: Shores, fails: str
 ) -> None:
     node, here, there = await running(shores), *shores.sides.values()
-    slow = SlowSealer(here)
+    slow = SleepsBefore(here, "seal")
     shores.serve({LOCAL: slow, KUBERNETES: there})
     await shores.move(node)
     late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
@@ -302,7 +296,7 @@ async def test_a_node_stays_sealed_when_a_worker_that_slept_has_lost_its_claim(
     shores: Shores,
 ) -> None:
     node, here, there = await running(shores), *shores.sides.values()
-    slow = SlowSealer(here)
+    slow = SleepsBefore(here, "seal")
     shores.serve({LOCAL: slow, KUBERNETES: there})
     await shores.move(node)
     late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
@@ -338,7 +332,7 @@ async def test_a_copy_that_a_worker_replaced_who_slept_is_made_again(
     shores: Shores,
 ) -> None:
     node, here, there = await running(shores), *shores.sides.values()
-    slow = SlowWriter(there)
+    slow = SleepsBefore(there, "write")
     shores.serve({LOCAL: here, KUBERNETES: slow})
     await shores.move(node)
     late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
@@ -440,14 +434,8 @@ async def test_a_copy_that_fails_five_times_leaves_the_node_where_it_was(
     assert MOST_FAILURES == 5, "as the help says"
 
 
-class Occupied:
+class Occupied(Wrapped):
     """A side where something is in the way of what arrived."""
-
-    def __init__(self, side: FakeSide) -> None:
-        self._side = side
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._side, name)
 
     async def settle(
         self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
