@@ -141,7 +141,7 @@ def origins(settings: Settings) -> tuple[str, ...]:
     hosts = (
         (settings.acme_api_name,)
         if settings.acme_api_name
-        else _names(settings.api_host)
+        else local_names(settings.api_host)
     )
     return tuple(f"{scheme}://{host}{port}" for host in hosts)
 
@@ -166,11 +166,11 @@ def api_names(settings: Settings) -> tuple[str, ...]:
     if settings.api_tls:
         hosts = [urlsplit(each).hostname or "" for each in origins(settings)]
     else:
-        hosts = [each.strip("[]") for each in _names(settings.api_host)]
+        hosts = [each.strip("[]") for each in local_names(settings.api_host)]
     return tuple(dict.fromkeys(hosts))
 
 
-def _names(host: str) -> tuple[str, ...]:
+def local_names(host: str) -> tuple[str, ...]:
     """Return the names by which programs on this machine call an address of it."""
     try:
         address = ipaddress.ip_address(host)

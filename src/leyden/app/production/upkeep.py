@@ -6,6 +6,7 @@ from typing import Final
 
 import aiohttp
 
+from leyden.app import gateways
 from leyden.services.operators import oversight
 from leyden.services.operators.backups import places, results
 from leyden.services.operators.backups.results import Kind
@@ -57,9 +58,7 @@ async def metrics(platform: Platform) -> str:
     settings = platform.settings
     if not settings.metrics_port:
         return "set metrics_port, and scrape it"
-    host = settings.metrics_host
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104
-    host = f"[{host}]" if ":" in host else host
+    host = gateways.local_names(settings.metrics_host)[0]
     url = f"http://{host}:{settings.metrics_port}/metrics"
     try:
         async with aiohttp.ClientSession() as session, session.get(url) as response:

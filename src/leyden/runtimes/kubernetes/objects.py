@@ -71,6 +71,11 @@ class Objects:
         """Return whether the node has a claim, even one that is being deleted."""
         return await self._claim(node) is not None
 
+    async def claim_uid(self, node: Node) -> str:
+        """Return the uid of the node's claim; "" if there is none."""
+        claim = await self._claim(node)
+        return "" if claim is None else claim.metadata.uid
+
     async def volume(self, node: Node) -> str:
         """Return the name of the volume bound to the node's claim; "" if none yet."""
         claim = await self._claim(node)
@@ -182,11 +187,10 @@ class Objects:
 
     async def uids(self, node: Node) -> Uids:
         """Return the uids of the node's volume claim and service."""
-        claim = await self._claim(node)
         path = self._api.path("services", manifests.name(node))
-        service = await self._api.find(path, Service)
+        claim, service = await self.claim_uid(node), await self._api.find(path, Service)
         return Uids(
-            claim="" if claim is None else claim.metadata.uid,
+            claim=claim,
             service="" if service is None else service.metadata.uid,
         )
 

@@ -247,7 +247,7 @@ class KubernetesSide:
 
     async def _until_claim_is_gone(self, node: Node, uid: str) -> None:
         deadline = asyncio.get_running_loop().time() + _GONE_WITHIN_S
-        while uid and (await self._objects.uids(node)).claim == uid:
+        while uid and await self._objects.claim_uid(node) == uid:
             if asyncio.get_running_loop().time() > deadline:
                 raise ClusterAway(
                     f"node {node.id}: the cluster has not deleted its volume claim yet"
