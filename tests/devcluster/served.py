@@ -22,7 +22,7 @@ from leyden import processes
 from leyden.settings import Settings
 from leyden.values import asdict
 from tests.devcluster.clusters import LEYDEN
-from tests.devcluster.test_platform import Customer, wish
+from tests.devcluster.test_platform import Conflict, Customer, wish
 
 _WITHIN_S: Final = 240  # of which a start takes 15 on a busy machine
 
@@ -120,6 +120,26 @@ class Patient:
         return await self._patiently(
             lambda: self._customer.call(method, path, body, key=key)
         )
+
+    async def change(self, method: str, path: str, body: object = None) -> None:
+        """Ask until there is an answer: a refusal, if it was done but not told.
+
+        Commands take no Idempotency-Key, and a node that is stopping is not stopped.
+        """
+        is_unknown = False
+
+        async def ask() -> None:
+            nonlocal is_unknown
+            try:
+                await self._customer.call(method, path, body)
+            except (aiohttp.ClientError, OSError):
+                is_unknown = True
+                raise
+            except Conflict:
+                if not is_unknown:
+                    raise
+
+        await self._patiently(ask)
 
     async def create(self, *, version: str = "", **settings: object) -> str:
         wanted = wish(**settings) | ({"version": version} if version else {})

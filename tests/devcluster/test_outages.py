@@ -223,13 +223,13 @@ class Life:
         mark.chmod(0o644)  # it is ours, and lnd's user reads it
 
     async def _ask(self, method: str, path: str, status: str) -> None:
-        await self._customer.call(method, f"/{self._node}{path}")
+        await self._customer.change(method, f"/{self._node}{path}")
         await self._customer.is_(self._node, status)
 
     async def _update(self) -> None:
         before = await self._process()
         body = {"version": NEW}
-        await self._customer.call("POST", f"/{self._node}/update", body)
+        await self._customer.change("POST", f"/{self._node}/update", body)
         while await self._process() in {"", before}:
             await asyncio.sleep(0.1)
         await self._customer.is_(self._node, "waiting_init")
@@ -283,7 +283,7 @@ class Life:
         return lnd_home(await self._until_answered(lambda: reader.get(self._node)))
 
     async def _delete(self) -> None:
-        await self._customer.call("DELETE", f"/{self._node}")
+        await self._customer.change("DELETE", f"/{self._node}")
         starts = self._platform.database.reader.node_starts
         while (await self._until_answered(lambda: starts.get(self._node))).number:
             await asyncio.sleep(0.1)

@@ -130,6 +130,10 @@ def as_admin(given: Settings, shore: Shore, namespace: str) -> Settings:
     )
 
 
+class Conflict(AssertionError):
+    """What was asked for is not possible in this state."""
+
+
 class Customer:
     """An organization with a key, at a platform that runs."""
 
@@ -151,6 +155,8 @@ class Customer:
         ):
             if answer.status == 503:
                 answer.raise_for_status()
+            if answer.status == 409:
+                raise Conflict(await answer.text())
             assert answer.status < 300, await answer.text()
             return await answer.json()
 
