@@ -66,7 +66,8 @@ def ask(
     request, and whoever works with more memory would pay for the other's cold caches.
     """
     wrk = shutil.which("wrk")
-    assert wrk, "this benchmark needs wrk (on Debian: apt-get install wrk)"
+    if wrk is None:
+        raise SystemExit("this benchmark needs wrk (on Debian: apt-get install wrk)")
     *_, servers, callers = sorted(os.sched_getaffinity(0))
     family = [server, *(c.pid for c in psutil.Process(server).children(recursive=True))]
     with tempfile.TemporaryDirectory() as folder:

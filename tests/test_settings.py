@@ -30,6 +30,18 @@ def test_a_value_may_come_from_a_file_of_its_own(tmp_path: Path) -> None:
     assert settings.database == "postgresql://ada@localhost/leyden"
 
 
+def test_a_value_and_a_file_with_it_are_not_both_given(tmp_path: Path) -> None:
+    secret = tmp_path / "url"
+    secret.write_text("postgresql://ada@localhost/leyden\n")
+    given = {
+        "LEYDEN_DATABASE_URL": "sqlite:///other.db",
+        "LEYDEN_DATABASE_URL_FILE": str(secret),
+    }
+    both = "LEYDEN_DATABASE_URL, LEYDEN_DATABASE_URL_FILE: set one of them"
+    with pytest.raises(SetupError, match=both):
+        load(given)
+
+
 @pytest.mark.parametrize(
     ("variable", "value", "reason"),
     [

@@ -90,6 +90,9 @@ def _from_environment(environment: Mapping[str, str]) -> dict[str, str]:
         if name.lower() in names:
             given[name.lower()] = value
         elif name.endswith("_FILE") and name.removesuffix("_FILE").lower() in names:
+            direct = variable.removesuffix("_FILE")
+            if direct in environment:
+                raise SetupError(f"{direct}, {variable}: set one of them")
             given[name.removesuffix("_FILE").lower()] = _read(variable, value)
         else:
             raise SetupError(f"{variable}: {_unknown(name.lower(), names)}")
