@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from leyden import settings
-from leyden.app import cluster_keys, clusters, peer_addresses
+from leyden.app import cluster_keys, clusters, node_openings, peer_addresses
 from leyden.certificates.authority import Authority
 from leyden.devcluster import binaries
 from leyden.gateway.bootstrap import flags
@@ -185,23 +185,57 @@ def test_without_ports_for_peers_there_is_no_way_to_them() -> None:
     assert "peer" not in done.stdout.lower()
 
 
-def test_a_number_of_a_file_reaches_the_platform_with_all_its_digits(
-    tmp_path: Path,
-) -> None:
-    wanted = {"seller_low_sats": 12_000_000, "rate_bps": 50, "lsps1": True}
-    file = tmp_path / "values.yaml"
-    file.write_text(yaml.safe_dump({"settings": wanted}))
+def worker_with(file: Path, values: object) -> dict[str, str]:
+    file.write_text(yaml.safe_dump(values))
     done = rendered("--values", file, "--show-only", "templates/worker.yaml")
     assert done.returncode == 0, done.stderr
     [worker] = [
         each for each in yaml.safe_load_all(done.stdout) if "replicas" in each["spec"]
     ]
     [container] = worker["spec"]["template"]["spec"]["containers"]
-    given = variables(container)
+    return variables(container)
+
+
+def test_a_number_of_a_file_reaches_the_platform_with_all_its_digits(
+    tmp_path: Path,
+) -> None:
+    wanted = {"seller_low_sats": 12_000_000, "rate_bps": 50, "lsps1": True}
+    given = worker_with(tmp_path / "values.yaml", {"settings": wanted})
     assert given["LEYDEN_SELLER_LOW_SATS"] == "12000000"
     assert given["LEYDEN_RATE_BPS"] == "50"
     assert given["LEYDEN_LSPS1"] == "true"
     assert "rate_bps" in rendered("--set-json", "settings.rate_bps=1.5").stderr
+
+
+def test_the_platform_knows_what_nodes_may_reach(tmp_path: Path) -> None:
+    may = [{"cidr": "10.1.2.3/32", "port": 8332}, {"cidr": "fd12::/64", "port": 9735}]
+    nodes = {"mayReach": may, "mayNotReach": ["203.0.114.0/24", "2400:cb00::/32"]}
+    given = worker_with(tmp_path / "values.yaml", {"nodes": nodes})
+    token = tmp_path / "token"
+    token.write_text("21 million and not one more")
+    given |= {"LEYDEN_GATEWAY_TOKEN_FILE": str(token)}
+    signers = node_openings.signers(settings.load(given))
+    assert [(str(each), port) for each, port in signers.openings] == [
+        ("10.1.2.3/32", 8332),
+        ("fd12::/64", 9735),
+    ]
+    assert [*map(str, signers.forbidden)] == ["203.0.114.0/24", "2400:cb00::/32"]
+
+
+def test_a_setting_that_the_chart_sets_is_refused_by_name(tmp_path: Path) -> None:
+    example = yaml.safe_load(VALUES.read_text())["settings"]
+    own = {
+        name.removeprefix("LEYDEN_").removesuffix("_FILE").lower()
+        for _, spec in pods()
+        for container in (*spec["containers"], *spec.get("initContainers", ()))
+        for name in (each["name"] for each in container.get("env", ()))
+        if name.startswith("LEYDEN_")
+    } - {*example, "log_format", "gateway_control"}
+    for name in (own - {"secrets"}) | {"secrets_file"}:
+        done = rendered("--set", f"settings.{name}=1")
+        assert f"settings.{name}: the chart sets it" in done.stderr, name
+    given = worker_with(tmp_path / "values.yaml", {"settings": {"log_format": "text"}})
+    assert given["LEYDEN_LOG_FORMAT"] == "text"
 
 
 def test_settings_of_gateways_reach_their_pods(tmp_path: Path) -> None:
@@ -314,6 +348,7 @@ def clusters_listener(given: Settings) -> Any:
         ("gateway.peers.host=", "host"),
         ("gateway.peers.firstPort=8080", "firstPort"),
         ("nodes.mayReach[0].port=70000", "port"),
+        ("nodes.mayNotReach[0]=fd00::/8", "mayNotReach"),
         ("sttings.a=b", "sttings"),
     ],
 )

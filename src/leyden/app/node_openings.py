@@ -19,7 +19,9 @@ from leyden.settings import Settings
 _RESOLVERS: Final = Path("/etc/resolv.conf")
 _DNS: Final = 53
 _POSTGRES: Final = 5432
-_OPENING = re.compile(r"(?:\[([0-9A-Fa-f:.]+)\]|([0-9.]+(?:/[0-9]+)?)):([0-9]{1,5})")
+_OPENING = re.compile(
+    r"(?:\[([0-9A-Fa-f:.]+(?:/[0-9]+)?)\]|([0-9.]+(?:/[0-9]+)?)):([0-9]{1,5})"
+)
 _MOST_PORT: Final = 65_535
 
 Grounds = Mapping[domain.Network, Ground]
