@@ -73,6 +73,14 @@ GUARDS = (
         "tests/sellers/test_features.py",
     ),
     Guard(
+        "a channel that may open without payment is known by its order",
+        "services/channels/refunds.py",
+        "            if channel_point:\n",
+        "            if False:\n",
+        _TESTS,
+        "first_seen",
+    ),
+    Guard(
         "a channel without confirmations is opened so, or not at all",
         _OPENING,
         "zero_conf=self._to.zero_conf,",

@@ -241,6 +241,25 @@ async def test_a_payment_goes_back_before_its_lock_ends(shop: ShopHarness) -> No
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
 
 
+async def test_a_channel_that_is_first_seen_as_its_lock_ends_is_known(
+    shop: ShopHarness,
+) -> None:
+    """Somebody has to abandon it at the seller's lnd."""
+    shop.seller.freezes = True
+    shop.payments.lock = shop.seller.height + 80
+    order = await paid(shop, await shop.create(channel()))
+    shop.seller.away, shop.seller.publishes = True, False
+    shop.seller.thaw(refuses=False)
+    shop.seller.height += 41
+    await shop.pass_time(hours=5)
+    assert await shop.status(order) is Status.SUBMITTED
+    shop.seller.away = False
+    await shop.pass_time(seconds=6)
+    order = await shop.get(order)
+    assert order.status is Status.FAILED
+    assert [order.channel_point] == [*shop.seller.channels]
+
+
 async def test_too_short_a_lock_opens_nothing(shop: ShopHarness) -> None:
     shop.payments.lock = shop.seller.height + 39
     order = await paid(shop, await shop.create(channel()))

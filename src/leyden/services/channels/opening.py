@@ -279,7 +279,9 @@ class _Step:
                 "returning the payment; a channel may open without payment",
                 extra={"order": order.id, "channel_point": opening.channel_point},
             )
-            await refund(self._shop, self._due, order)
+            await refund(
+                self._shop, self._due, order, channel_point=opening.channel_point
+            )
         else:
             await self._wait_for_answer(opening)
 

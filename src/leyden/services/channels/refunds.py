@@ -11,8 +11,12 @@ from leyden.services.shared.steps import ClaimedTask
 log = logging.getLogger(__name__)
 
 
-async def refund(shop: Shop, due: ClaimedTask, order: Order) -> None:
+async def refund(
+    shop: Shop, due: ClaimedTask, order: Order, *, channel_point: str = ""
+) -> None:
     """Fail the order and refund its payments; cancel a held HTLC first.
+
+    `channel_point` is of a channel that may open nevertheless: the operator is told.
 
     If the HTLC cannot be cancelled, it has been settled and is ours: the
     order's money becomes credit. If another process has claimed the task, nothing
@@ -31,6 +35,8 @@ async def refund(shop: Shop, due: ClaimedTask, order: Order) -> None:
         if order.may(Event.BROKE):
             if order.held_htlc and not handed_back:
                 order = settle(work, order)
+            if channel_point:
+                order = work.change(order.with_changes(channel_point=channel_point))
             end(work, order, Event.BROKE)
         await work.flush(tx)
         await due.done(tx)
