@@ -120,37 +120,44 @@ class DatabaseOutage(Outage):
     async def _take(
         self, asking: asyncio.StreamReader, to_asker: asyncio.StreamWriter
     ) -> None:
-        with contextlib.suppress(OSError):
+        try:
             there = await asyncio.open_unix_connection(self._socket)
-            self._open |= {to_asker, there[1]}
-            silent, answered = asyncio.Event(), asyncio.Event()
+        except OSError:
+            to_asker.transport.abort()
+            return
+        self._open |= {to_asker, there[1]}
+        silent, answered = asyncio.Event(), asyncio.Event()
 
-            def answer(content: bytes) -> bytes:
-                answered.set()
-                return b"" if silent.is_set() else content
+        def answer(content: bytes) -> bytes:
+            answered.set()
+            return b"" if silent.is_set() else content
 
-            async def ask() -> None:
-                while content := await asking.read(_CHUNK):
-                    if self.is_now("a question", Moment.BEFORE):
-                        self._die()
-                        return
-                    answered.clear()
-                    if self.is_now("an answer", Moment.AFTER):
-                        silent.set()
-                        there[1].write(content)
-                        with contextlib.suppress(TimeoutError):
-                            await asyncio.wait_for(answered.wait(), _ANSWERS_WITHIN_S)
-                        self._die()
-                        return
+        async def ask() -> None:
+            while content := await asking.read(_CHUNK):
+                if self.is_now("a question", Moment.BEFORE):
+                    self._die()
+                    return
+                answered.clear()
+                if self.is_now("an answer", Moment.AFTER):
+                    silent.set()
                     there[1].write(content)
-                    await there[1].drain()
+                    with contextlib.suppress(TimeoutError):
+                        await asyncio.wait_for(answered.wait(), _ANSWERS_WITHIN_S)
+                    self._die()
+                    return
+                there[1].write(content)
+                await there[1].drain()
 
-            await asyncio.gather(
-                ask(), _passed_on(there[0], to_asker, answer), return_exceptions=True
-            )
-            for each in (to_asker, there[1]):
-                self._open.discard(each)
-                each.close()
+        ways = [
+            asyncio.create_task(ask()),
+            asyncio.create_task(_passed_on(there[0], to_asker, answer)),
+        ]
+        # Whichever side ends, the other one hears of it, as of any server that died.
+        await asyncio.wait(ways, return_when=asyncio.FIRST_COMPLETED)
+        for each in (to_asker, there[1]):
+            self._open.discard(each)
+            each.close()
+        await asyncio.gather(*ways, return_exceptions=True)
 
     def _die(self) -> None:
         """Kill one of its processes: it ends the others, and recovers."""
@@ -172,7 +179,6 @@ async def _passed_on(
     while content := await source.read(_CHUNK):
         to.write(seen(content))
         await to.drain()
-    to.close()
 
 
 def postmaster_of(folder: Path) -> int:
