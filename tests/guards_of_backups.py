@@ -308,7 +308,7 @@ GUARDS = (
         "a channel backup with a number that was used before is copied",
         f"{_IN}/channel_copies.py",
         "newest == self._copied",
-        "self._copied and newest[0] <= self._copied[0]",
+        "self._copied and newest[0][0] <= self._copied[0][0]",
         _RESTORE,
         "follows_a_deleted_node",
     ),

@@ -48,7 +48,7 @@ GUARDS = (
         "    return hmac.compare_digest(link.password, present)",
         "    return present is not None",
         _RESETS,
-        "ends_with_the_password",
+        "stored_after_the_password",
     ),
     Guard(
         "a reset ends with its hour",

@@ -5,10 +5,12 @@ from datetime import timedelta
 import pytest
 
 from leyden.errors import TooMany
+from leyden.services.deliveries import letters
 from leyden.services.deliveries.emailing import Emailing
 from leyden.services.people import accounts, resets
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.storage.email_links import LinkKind
 from leyden.web.site import Site
 from tests.mail_server import MailServer
 from tests.services.emailed import send_emails
@@ -137,6 +139,30 @@ async def test_a_link_ends_with_the_password_that_it_was_asked_for(
     await accounts.readmit(
         platform, ALICE, password=PASSWORD, keep_authenticator=True, actor="test"
     )
+    assert (await chosen(nobody, link)).status == 404
+    assert (await nobody.sign_in(ALICE, PASSWORD)).status == 303
+
+
+async def test_a_link_that_is_stored_after_the_password_changed_is_none(
+    alice: Visitor,
+    nobody: Visitor,
+    office: Emailing,
+    served: MailServer,
+    platform: Platform,
+) -> None:
+    """Whoever sends it has read the password before."""
+    del alice
+    link = await linked(nobody, office, served)
+    digest = letters.link_digest(platform.sealer, link.partition("word=")[2])
+    stored = await platform.database.reader.email_links.find(
+        digest, LinkKind.RESET, now=platform.clock()
+    )
+    assert stored is not None
+    await accounts.readmit(
+        platform, ALICE, password=PASSWORD, keep_authenticator=True, actor="test"
+    )
+    async with platform.database.transaction() as tx:
+        await tx.email_links.add(stored)
     assert (await chosen(nobody, link)).status == 404
     assert (await nobody.sign_in(ALICE, PASSWORD)).status == 303
 

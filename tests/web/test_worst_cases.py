@@ -42,11 +42,17 @@ def table() -> Iterator[None]:
     print(f"\n{HEADLINE}", *_table, sep="\n")  # noqa: T201  with -s
 
 
-async def holds(what: str, status: int, request: Callable[[], Awaitable[int]]) -> None:
+async def holds(
+    what: str,
+    status: int,
+    request: Callable[[], Awaitable[int]],
+    *,
+    share: float = 1.0,
+) -> None:
     found = await cost(what, request)
     _table.append(found)
     assert found.status == status
-    assert found.longest_s < most_s(), f"{HEADLINE}\n{found}"
+    assert found.longest_s < share * most_s(), f"{HEADLINE}\n{found}"
 
 
 COOKIES = {
@@ -224,7 +230,8 @@ async def test_a_long_history_of_backups_is_sent_in_turns(
     async def request() -> int:
         return (await alice.get(path)).status
 
-    await holds("600 replaced backups", 200, request)
+    # A page takes 1 ms, all of them together 18.
+    await holds("600 replaced backups", 200, request, share=0.5)
 
 
 async def test_a_page_shows_a_hundred_coupons(
