@@ -79,6 +79,25 @@ async def test_who_lost_the_order_to_another_process_hands_nothing_back(
     assert await harness.status(order) is Status.FAILED
 
 
+@pytest.mark.parametrize("point", ["", f"{'5f' * 32}:0"])
+async def test_a_channel_that_may_open_nevertheless_is_kept_with_its_order(
+    harness: ShopHarness, point: str
+) -> None:
+    order = await harness.create()
+    harness.payments.pay(request_of(order))
+    await harness.hear()
+    async with harness.database.transaction() as tx:
+        until = harness.now + timedelta(seconds=30)
+        (claim,) = await tx.tasks.claim(TICKET, now=harness.now, until=until, most=1)
+    work, order = Work(harness.database, claim), await harness.get(order)
+    if point:
+        await refund(harness.shop, work, order, channel_point=point)
+    else:
+        await refund(harness.shop, work, order)
+    order = await harness.get(order)
+    assert (order.status, order.channel_point) == (Status.FAILED, point)
+
+
 async def test_coins_are_credited_without_asking_the_treasury(
     harness: ShopHarness,
 ) -> None:
