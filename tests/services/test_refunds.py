@@ -13,6 +13,8 @@ from leyden.services.channels.shop import TICKET, WITHDRAWAL
 from leyden.tasks.work import Work
 from tests.services.shop_harness import PRICE, ShopHarness, request_of
 
+CLAIMED_FOR = timedelta(seconds=30)
+
 
 async def rewrite(
     harness: ShopHarness, order: Order, **changes: Unpack[Changes]
@@ -28,6 +30,14 @@ async def ask(harness: ShopHarness, kind: str, order: Order) -> None:
     async with harness.database.transaction() as tx:
         await tx.tasks.put(kind, order.id, due=harness.now)
     await harness.work(kind)
+
+
+async def claimed(harness: ShopHarness) -> Work:
+    """Claim the one order that waits for its ticket."""
+    async with harness.database.transaction() as tx:
+        until = harness.now + CLAIMED_FOR
+        (claim,) = await tx.tasks.claim(TICKET, now=harness.now, until=until, most=1)
+    return Work(harness.database, claim)
 
 
 async def is_due(harness: ShopHarness, kind: str) -> bool:
@@ -60,16 +70,10 @@ async def test_who_lost_the_order_to_another_process_hands_nothing_back(
     order = await harness.create()
     harness.payments.pay(request_of(order))
     await harness.hear()
-    works = []
-    for _ in range(2):
-        async with harness.database.transaction() as tx:
-            until = harness.now + timedelta(seconds=30)
-            (claim,) = await tx.tasks.claim(
-                TICKET, now=harness.now, until=until, most=1
-            )
-        works.append(Work(harness.database, claim))
-        harness.now = until
-    slept, other = works
+    slept = await claimed(harness)
+    harness.now += CLAIMED_FOR
+    other = await claimed(harness)
+    harness.now += CLAIMED_FOR
     order = await harness.get(order)
     with pytest.raises(Lost):
         await refund(harness.shop, slept, order)
@@ -86,10 +90,7 @@ async def test_a_channel_that_may_open_nevertheless_is_kept_with_its_order(
     order = await harness.create()
     harness.payments.pay(request_of(order))
     await harness.hear()
-    async with harness.database.transaction() as tx:
-        until = harness.now + timedelta(seconds=30)
-        (claim,) = await tx.tasks.claim(TICKET, now=harness.now, until=until, most=1)
-    work, order = Work(harness.database, claim), await harness.get(order)
+    work, order = await claimed(harness), await harness.get(order)
     if point:
         await refund(harness.shop, work, order, channel_point=point)
     else:

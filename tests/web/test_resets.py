@@ -1,6 +1,7 @@
 """A forgotten password: a link by email, which works once, here, and for a while."""
 
 from datetime import timedelta
+from functools import partial
 
 import pytest
 
@@ -54,6 +55,13 @@ async def chosen(visitor: Visitor, link: str, password: str = NEW) -> Shown:
     word = link.partition("word=")[2]
     fields = {"word": word, "password": password}
     return await visitor.submit("/app/reset-password", fields)
+
+
+async def readmitted(platform: Platform) -> None:
+    """Have the operator set Alice's password."""
+    await accounts.readmit(
+        platform, ALICE, password=PASSWORD, keep_authenticator=True, actor="test"
+    )
 
 
 async def test_a_link_sets_a_new_password_and_ends_every_session(
@@ -136,9 +144,7 @@ async def test_a_link_ends_with_the_password_that_it_was_asked_for(
     assert (late.status, resets.GONE in late.text) == (404, True)
     # However it was changed.
     link = await linked(nobody, office, served)
-    await accounts.readmit(
-        platform, ALICE, password=PASSWORD, keep_authenticator=True, actor="test"
-    )
+    await readmitted(platform)
     assert (await chosen(nobody, link)).status == 404
     assert (await nobody.sign_in(ALICE, PASSWORD)).status == 303
 
@@ -158,9 +164,7 @@ async def test_a_link_that_is_stored_after_the_password_changed_is_none(
         digest, LinkKind.RESET, now=platform.clock()
     )
     assert stored is not None
-    await accounts.readmit(
-        platform, ALICE, password=PASSWORD, keep_authenticator=True, actor="test"
-    )
+    await readmitted(platform)
     async with platform.database.transaction() as tx:
         await tx.email_links.add(stored)
     assert (await chosen(nobody, link)).status == 404
@@ -178,12 +182,7 @@ async def test_a_password_changed_while_the_new_one_is_hashed_ends_the_link(
     link = await linked(nobody, office, served)
     await nobody.get(link)
 
-    async def readmitted() -> None:
-        await accounts.readmit(
-            platform, ALICE, password=PASSWORD, keep_authenticator=True, actor="test"
-        )
-
-    nobody.meanwhile = readmitted
+    nobody.meanwhile = partial(readmitted, platform)
     assert (await chosen(nobody, link)).status == 404
 
 

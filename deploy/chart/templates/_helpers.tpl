@@ -9,24 +9,8 @@ app.kubernetes.io/instance: {{ .Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 {{- end }}
 
-{{/* What the chart sets: of two values of one variable the last would count. */}}
-{{- define "leyden.checkSettings" -}}
-{{- $own := list "home" "secrets_file" "database_url" "runtime" "nodes_domain" "api_host" "api_port" }}
-{{- $own = concat $own (list "metrics_host" "metrics_port" "companion_image" "companion_url" "companion_port") }}
-{{- $own = concat $own (list "kubernetes_namespace" "kubernetes_storage_class" "kubernetes_priority_class") }}
-{{- $own = concat $own (list "kubernetes_images" "nodes_may_reach" "nodes_may_not_reach" "gateway_here") }}
-{{- $own = concat $own (list "gateway_token" "gateway_host" "gateway_rest_port" "gateway_grpc_port") }}
-{{- $own = concat $own (list "peer_host" "peer_ports") }}
-{{- range $name := keys .Values.settings | sortAlpha }}
-{{- if has $name $own }}
-{{- fail (printf "settings.%s: the chart sets it from values of its own; see docs/cluster.md" $name) }}
-{{- end }}
-{{- end }}
-{{- end }}
-
-{{/* The environment of every process that opens the installation. */}}
-{{- define "leyden.environment" -}}
-{{- include "leyden.checkSettings" . -}}
+{{/* What the chart sets itself in every process that opens the installation. */}}
+{{- define "leyden.ownEnvironment" -}}
 - {name: LEYDEN_HOME, value: /var/lib/leyden}
 - {name: LEYDEN_SECRETS_FILE, value: /etc/leyden/keys/secrets.json}
 - name: LEYDEN_DATABASE_URL
@@ -50,21 +34,34 @@ app.kubernetes.io/component: {{ index . 1 }}
 - {name: LEYDEN_API_PORT, value: "8000"}
 - {name: LEYDEN_METRICS_HOST, value: 0.0.0.0}
 - {name: LEYDEN_METRICS_PORT, value: "{{ if .Values.metrics.namespace }}9464{{ else }}0{{ end }}"}
-{{- if not (hasKey .Values.settings "log_format") }}
-- {name: LEYDEN_LOG_FORMAT, value: json}
-{{- end }}
 - {name: LEYDEN_GATEWAY_HERE, value: "false"}
 {{ include "leyden.gatewayEnvironment" . }}
 {{- with .Values.gateway.peers }}{{ if .ports }}
 - {name: LEYDEN_PEER_HOST, value: {{ .host }}}
 - {name: LEYDEN_PEER_PORTS, value: {{ printf "%d-%d" (int .firstPort) (int (include "leyden.lastPeerPort" $)) | quote }}}
 {{- end }}{{ end }}
+{{- end }}
+
+{{/* The environment of every process that opens the installation. */}}
+{{- define "leyden.environment" -}}
+{{- $environment := include "leyden.ownEnvironment" . }}
+{{- $own := list "LEYDEN_PEER_HOST" "LEYDEN_PEER_PORTS" }}
+{{- range fromYamlArray $environment }}{{ $own = append $own .name }}{{ end }}
+{{- $environment }}
+{{- if not (hasKey .Values.settings "log_format") }}
+- {name: LEYDEN_LOG_FORMAT, value: json}
+{{- end }}
 {{- range $name, $value := .Values.settings }}
-- {name: LEYDEN_{{ upper $name }}, value: {{ include "leyden.value" $value }}}
+{{- $variable := printf "LEYDEN_%s" (upper $name) }}
+{{- /* Of two values of one variable the last would count. */}}
+{{- if or (has $variable $own) (has (printf "%s_FILE" $variable) $own) }}
+{{- fail (printf "settings.%s: the chart sets it from values of its own; see docs/cluster.md" $name) }}
+{{- end }}
+- {name: {{ $variable }}, value: {{ include "leyden.value" $value }}}
 {{- end }}
 {{- end }}
 
-{{/* For the platform, which answers who asks a node to go there. */}}
+{{/* nodes.mayReach as the platform's setting: a remote signer may be there. */}}
 {{- define "leyden.openings" -}}
 {{- range $number, $each := .Values.nodes.mayReach }}{{ if $number }},{{ end }}
 {{- if contains ":" $each.cidr }}[{{ $each.cidr }}]{{ else }}{{ $each.cidr }}{{ end }}:{{ int $each.port }}
