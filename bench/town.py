@@ -83,16 +83,10 @@ class Caller:
             self._streams = None
 
 
-async def answering(
-    caller: Caller, *, every_s: float = LOOK_EVERY_S, shut_every_s: float | None = None
-) -> None:
-    """Poll an lnd every millisecond until it waits for its wallet.
-
-    A door that is still shut may be tried less often.
-    """
+async def answering(caller: Caller, *, every_s: float = LOOK_EVERY_S) -> None:
+    """Poll an lnd every millisecond until it waits for its wallet."""
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        pause_s = every_s
         try:
             async with asyncio.timeout(5):
                 status, told = await caller.call("GET", "/v1/state")
@@ -100,8 +94,7 @@ async def answering(
                 return
         except (OSError, EOFError, TimeoutError):
             caller.close()
-            pause_s = shut_every_s or every_s
-        await asyncio.sleep(pause_s)
+        await asyncio.sleep(every_s)
     raise TimeoutError("it never answered")
 
 
@@ -208,12 +201,6 @@ class Town:
             raise RuntimeError(told)
         node_id: str = told["node_id"]
         return node_id
-
-    async def endpoint(self, caller: Caller, node_id: str) -> str:
-        """Return the name by which the gateway knows a node."""
-        _, shown = await caller.call("GET", f"{self.nodes}/{node_id}", key=self.key)
-        endpoint: str = shown["api_endpoint"]
-        return endpoint
 
     async def until(
         self,
