@@ -7,6 +7,8 @@ hundred tickets that nobody registers, against ten.
 
 It brings up a chain with its auction, half a gigabyte of daemons that
 `leyden daemons build` makes.
+
+    ./leyden bench market [--rounds 6]
 """
 
 import argparse

@@ -18,6 +18,8 @@ What sharing a commit is worth hangs on what a commit costs. The disks of clouds
 millisecond or two for a sync, this machine's may take a fifth of one; so on SQLite both
 contenders run once more where each sync takes longer by that. strace holds it up, and
 nothing else; where there is none this is left out.
+
+    ./leyden bench settlement [--only sqlite|postgres] [--payments 20000] [--rounds 6]
 """
 
 import argparse

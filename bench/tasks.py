@@ -3,6 +3,8 @@
 Both sides do the same durable work on SQLite with synchronous=FULL: each task moves one
 order, writes two entries and one event, and goes from the queue. The base is one bare
 connection that commits once a task, with no queue around it.
+
+    ./leyden bench tasks
 """
 
 import asyncio

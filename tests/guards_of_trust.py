@@ -260,6 +260,14 @@ GUARDS = (
         "not_lost and not postgres",
     ),
     Guard(
+        "what is stored long after a rotation of the sealing keys opens",
+        "storage/secrets.py",
+        "sealing=self.sealing[:2]",
+        "sealing=self.sealing[:1]",
+        _SECRETS,
+        "stored_after and not postgres",
+    ),
+    Guard(
         "a command leaves no core dump with the keys it has",
         "cli/main.py",
         "    _dump_no_core()\n",

@@ -8,9 +8,11 @@ from collections.abc import Iterator
 
 import click
 import pytest
+from click.testing import CliRunner
 
 from leyden.cli import commands
 from leyden.cli.main import leyden
+from leyden.errors import SetupError
 from tests.test_docs import parse
 
 
@@ -92,3 +94,12 @@ def test_every_sentence_fits_a_terminal(words: str) -> None:
     command = COMMANDS[words]
     context = click.Context(command, info_name=f"leyden {words}", terminal_width=80)
     assert max(map(len, command.get_help(context).splitlines())) <= 80
+
+
+def test_benchmarks_are_listed_and_their_parts_are_not() -> None:
+    listed = CliRunner().invoke(leyden, ["bench"]).output
+    names = {line.split()[0] for line in listed.splitlines()}
+    assert names >= {"boot", "hostile", "webhooks"}
+    assert not names & {"attacks", "burner", "simulated_lnds"}
+    unknown = CliRunner().invoke(leyden, ["bench", "attacks"])
+    assert isinstance(unknown.exception, SetupError)

@@ -76,7 +76,7 @@ def test_the_keys_of_a_used_database_are_never_made_anew(tmp_path: Path) -> None
         sealing_keys.check(url, Keyring.new())
 
 
-def test_rotating_seals_everything_anew_and_forgets_the_old_key(
+def test_rotating_seals_everything_anew_and_keeps_the_old_key_until_the_next_time(
     database_url: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "secrets.json"
@@ -89,8 +89,7 @@ def test_rotating_seals_everything_anew_and_forgets_the_old_key(
     assert key_rotation.rotate(database_url, path, pause=_at_once) == 1202
 
     after = load_keyring(path)
-    assert len(after.sealing) == 1
-    assert after.sealing != before.sealing
+    assert after.sealing[1:] == before.sealing
     assert after.digesting == before.digesting
     with connected(database_url) as connection:
         for (sealed,) in connection.execute(select(answers.c.body)):
@@ -124,9 +123,24 @@ def test_a_value_that_is_stored_while_the_keys_are_rotated_is_not_lost(
         _keep_answers(database_url, Sealer(before), count=1)
 
     assert key_rotation.rotate(database_url, path, pause=store) == 1
-    with connected(database_url) as connection:
-        sealed = connection.execute(select(answers.c.body)).scalar_one()
-    assert Sealer(load_keyring(path)).open(sealed, purpose="answer") == SEED
+    assert _open_answer(database_url, path) == SEED
+
+
+def test_a_value_that_is_stored_after_the_rotation_is_sealed_anew_by_the_next(
+    database_url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "secrets.json"
+    before = Keyring.new()
+    save_keyring(path, before)
+    key_rotation.rotate(database_url, path, pause=_at_once)
+
+    # By a process that was frozen since before the rotation.
+    _keep_answers(database_url, Sealer(before), count=1)
+
+    assert _open_answer(database_url, path) == SEED
+    assert key_rotation.rotate(database_url, path, pause=_at_once) == 1
+    assert before.sealing[0] not in load_keyring(path).sealing
+    assert _open_answer(database_url, path) == SEED
 
 
 def test_two_rotations_at_once_take_turns(database_url: str, tmp_path: Path) -> None:
@@ -148,9 +162,7 @@ def test_two_rotations_at_once_take_turns(database_url: str, tmp_path: Path) -> 
     key_rotation.rotate(database_url, path, pause=begin_another)
     second.join()
     assert is_rotating.is_set()
-    with connected(database_url) as connection:
-        sealed = connection.execute(select(answers.c.body)).scalar_one()
-    assert Sealer(load_keyring(path)).open(sealed, purpose="answer") == SEED
+    assert _open_answer(database_url, path) == SEED
 
 
 def test_keys_of_another_installation_are_not_taken_while_running(
@@ -171,6 +183,13 @@ def test_keys_of_another_installation_are_not_taken_while_running(
 
 def _at_once(_: float) -> None:
     """Wait for nothing: nobody else seals."""
+
+
+def _open_answer(url: str, secrets: Path) -> bytes:
+    """Open the answer there is with the keys of a process that starts now."""
+    with connected(url) as connection:
+        sealed = connection.execute(select(answers.c.body)).scalar_one()
+    return Sealer(load_keyring(secrets)).open(sealed, purpose="answer")
 
 
 def _keep_answers(url: str, sealer: Sealer, *, count: int) -> None:

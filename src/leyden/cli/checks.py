@@ -104,20 +104,24 @@ def bench(name: str | None, arguments: tuple[str, ...]) -> None:
     """
     _from_a_clone()
     known = {
-        path.stem: path
+        path.stem: docstring.splitlines()[0]
         for path in sorted((_ROOT / "bench").glob("*.py"))
-        if '"__main__"' in path.read_text()
+        # The others are parts of these.
+        if f"    ./leyden bench {path.stem}" in (docstring := _docstring(path))
     }
     if name is None:
-        for each, path in known.items():
-            sentence = path.read_text().split('"""')[1].splitlines()[0]
-            print(f"{each:12}  {sentence}")
+        for each, sentence in known.items():
+            print(f"{each:13}  {sentence}")
         return
     if name not in known:
         raise SetupError(f"no benchmark {name}; `leyden bench` lists all benchmarks")
     command = (sys.executable, "-m", f"bench.{name}", *arguments)
     done = subprocess.run(command, cwd=_ROOT, check=False)
     sys.exit(done.returncode)
+
+
+def _docstring(path: Path) -> str:
+    return path.read_text().split('"""')[1]
 
 
 def _ours(command: Sequence[str]) -> Sequence[str]:

@@ -43,10 +43,11 @@ def secrets() -> None:
 
 @secrets.command()
 def rotate() -> None:
-    """Create a new sealing key, re-encrypt everything, delete the old one.
+    """Create a new sealing key, and re-encrypt everything with it.
 
-    If interrupted, run it again to continue. Running servers load the new key when they
-    need it. Back up the key file afterwards.
+    The old key stays until the next rotation, and only decrypts: for what is stored
+    late, and for older backups. If interrupted, run it again to continue. Running
+    servers load the new key when they need it. Back up the key file afterwards.
 
     \b
     leyden secrets rotate

@@ -45,9 +45,9 @@ class Keyring(Struct, frozen=True, kw_only=True):
         """Return a keyring that seals with a new key; the old ones still open."""
         return Keyring(digesting=self.digesting, sealing=(_new_key(), *self.sealing))
 
-    def only_newest(self) -> "Keyring":
-        """Return a keyring without old keys, once nothing is sealed with them."""
-        return Keyring(digesting=self.digesting, sealing=self.sealing[:1])
+    def with_one_old_key(self) -> "Keyring":
+        """Return a keyring with the newest key and the one before, which only opens."""
+        return Keyring(digesting=self.digesting, sealing=self.sealing[:2])
 
 
 def _new_key() -> tuple[bytes, bytes]:

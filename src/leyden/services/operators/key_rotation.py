@@ -5,7 +5,9 @@
 2. Re-encrypt every sealed column in batches, each value only if it has not changed
    since it was read. Wait, and repeat that for values that were sealed before the new
    key was there, and stored only now.
-3. When no value needs the old keys any more, remove them from the file.
+3. When no value needs the old keys any more, remove them from the file, except the
+   last one: a process that was frozen may store what it sealed before. The next
+   rotation re-encrypts that, too.
 
 If the process is killed at any point, the next run completes the rotation. Two runs at
 once take turns: the first would remove the key of the second.
@@ -57,7 +59,7 @@ def rotate(
                 for path in sealed_keys(authority):
                     write_private(path, sealer.reseal(path.read_bytes()))
                     count += 1
-        save_keyring(secrets_path, keyring.only_newest())
+        save_keyring(secrets_path, keyring.with_one_old_key())
     return count
 
 
