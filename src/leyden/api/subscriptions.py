@@ -33,7 +33,6 @@ from leyden.services.deliveries.subscriptions import Wanted
 from leyden.storage.subscription_deliveries import Sent
 from leyden.storage.subscriptions import Subscription
 
-_NEWEST = (1 << 63) - 1
 _SUFFIX = "S"  # at the end of a subscription's id
 
 
@@ -167,7 +166,7 @@ async def deliveries(request: Request, query: DeliveriesQuery) -> EventDeliverie
         who.organization_id,
         _id(request),
         scopes=who.scopes,
-        before=query.cursor or _NEWEST,
+        before=query.cursor or None,
         most=query.limit,
     )
     full = len(page) == query.limit

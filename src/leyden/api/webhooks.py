@@ -14,15 +14,13 @@ from leyden.schemas.webhooks import (
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.nodes import webhooks
 
-_NEWEST = (1 << 63) - 1
-
 
 async def deliveries(request: Request, query: DeliveriesQuery) -> DeliveriesAnswer:
     """List deliveries."""
     overview = await webhooks.overview(
         _dispatcher(request),
         *node_ref(request),
-        before=query.cursor or _NEWEST,
+        before=query.cursor or None,
         most=query.limit,
     )
     return listed(overview, limit=query.limit)

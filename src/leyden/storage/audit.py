@@ -9,13 +9,13 @@ import msgspec
 from leyden.domain.accounts import new_id
 from leyden.domain.node_settings import for_log
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Row, Run, SqlFile
+from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile
 from leyden.values import Struct
 
 sql = SqlFile("audit")
 
 Value = str | int | bool | None
-FIRST = (2**63 - 1, "")  # a position after every entry
+FIRST = (AFTER_ALL, "")  # a position after every entry
 
 
 class Line(Struct, frozen=True, kw_only=True):

@@ -3,12 +3,10 @@
 from datetime import datetime
 
 from leyden.domain.times import from_us
-from leyden.storage.statements import Run, SqlFile
+from leyden.storage.statements import AFTER_ALL, Run, SqlFile
 from leyden.values import Struct
 
 sql = SqlFile("counts")
-
-_FOR_EVER = (1 << 63) - 1
 
 
 class Queue(Struct, frozen=True, kw_only=True):
@@ -128,5 +126,5 @@ class Counts:
         """Count the tasks by kind."""
         return [
             Queue(kind=kind, tasks=count, next_due=from_us(due), most_attempts=most)
-            for kind, count, due, most in await self._run(sql.tasks, until=_FOR_EVER)
+            for kind, count, due, most in await self._run(sql.tasks, until=AFTER_ALL)
         ]

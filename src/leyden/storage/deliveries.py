@@ -60,7 +60,9 @@ class Deliveries:
             error=answer.error,
         )
 
-    async def list_(self, node_id: str, *, before: int, most: int) -> list[Delivery]:
+    async def list_(
+        self, node_id: str, *, before: int | None, most: int
+    ) -> list[Delivery]:
         """Return a node's events before this position, newest first."""
         events = await Webhooks(self._run).page(node_id, before=before, most=most)
         page = {event.id: Delivery(event=event, attempts=[]) for event in events}

@@ -15,14 +15,13 @@ from leyden.domain.ledger import Entry, Reason
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
 from leyden.errors import Stale, Violated
-from leyden.storage.statements import Row, Run, SqlFile, Value
+from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile, Value
 from leyden.values import Struct, replace
 
 sql = SqlFile("ledger")
 
 _BELOW_ZERO = ("owed:", "receivable:")
 _KEPT = ("credit:", *_BELOW_ZERO)
-_NEWEST = 2**63 - 1
 
 
 class Written(Struct, frozen=True, kw_only=True):
@@ -141,7 +140,7 @@ class Ledger:
         rows = await self._run(
             sql.customer_page,
             organization_id=organization_id,
-            before=_NEWEST if before is None else before,
+            before=AFTER_ALL if before is None else before,
             operators=ledger.OPERATORS,
             most=most,
         )

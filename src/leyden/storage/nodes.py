@@ -15,7 +15,7 @@ from leyden.domain.nodes import (
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound, Stale, Violated
 from leyden.storage.node_rows import listed_of, node_of, row_of, settings_of
-from leyden.storage.statements import Run, SqlFile
+from leyden.storage.statements import BEFORE_ALL, Run, SqlFile
 from leyden.values import Struct, hiding
 
 sql = SqlFile("nodes")
@@ -25,7 +25,6 @@ _AT_A_TIME = 50
 _MOST_DELETED = 100
 # As many as are read and decoded in two milliseconds.
 _ROWS_AT_A_TIME = 250
-_BEFORE_ALL = -(2**63)
 
 
 class Shown(Struct, frozen=True, kw_only=True):
@@ -93,7 +92,7 @@ class Nodes:
         Many nodes are read in batches, each as of the time of its batch.
         """
         found: list[Listed] = []
-        after, after_id = _BEFORE_ALL, ""
+        after, after_id = BEFORE_ALL, ""
         while True:
             rows = await self._run(
                 sql.list,

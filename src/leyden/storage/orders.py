@@ -9,9 +9,7 @@ from leyden.domain.times import to_us
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale
 from leyden.storage.order_rows import order_of, row_of
-from leyden.storage.statements import Row, Run, SqlFile
-
-_NEVER = 2**63 - 1
+from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile
 
 sql = SqlFile("orders")
 _IN_STATUS = {
@@ -91,7 +89,7 @@ class Orders:
         most: int,
     ) -> list[Order]:
         """Return an organization's orders before a position, newest first."""
-        created, id_ = (to_us(before[0]), before[1]) if before else (_NEVER, "")
+        created, id_ = (to_us(before[0]), before[1]) if before else (AFTER_ALL, "")
         rows = await self._run(
             sql.page,
             organization_id=organization_id,
@@ -189,7 +187,7 @@ class Orders:
         created. With `before`, only those of orders paid earlier than that order
         count.
         """
-        paid_at, id_ = _NEVER, ""
+        paid_at, id_ = AFTER_ALL, ""
         if before is not None and before.paid_at is not None:
             paid_at, id_ = to_us(before.paid_at), before.id
         created = await self._run(sql.created_take)

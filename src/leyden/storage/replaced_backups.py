@@ -4,12 +4,10 @@ from datetime import datetime
 
 from leyden.domain.backup_history import Version, versions_to_delete
 from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run, SqlFile
+from leyden.storage.statements import AFTER_ALL, Run, SqlFile
 from leyden.values import Struct, hiding
 
 sql = SqlFile("replaced_backups")
-
-_NEWEST = 2**63 - 1
 
 
 class ReplacedBackup(Struct, frozen=True):
@@ -38,7 +36,7 @@ class ReplacedBackups:
             await self._run(sql.delete_one, id=id_)
 
     async def page(
-        self, node_id: str, *, before: int = _NEWEST, most: int
+        self, node_id: str, *, before: int = AFTER_ALL, most: int
     ) -> list[ReplacedBackup]:
         """Return a node's replaced backups below a number, newest first."""
         rows = await self._run(sql.page, node_id=node_id, before=before, most=most)

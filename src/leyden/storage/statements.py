@@ -32,6 +32,8 @@ from typing import Any, NamedTuple, Protocol
 Row = tuple[Any, ...]
 Value = int | str | bytes | tuple[str, ...] | None
 
+BEFORE_ALL, AFTER_ALL = -(2**63), 2**63 - 1  # what a database's integers can be
+
 FOLDER = Path(__file__).parent / "sql"
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)

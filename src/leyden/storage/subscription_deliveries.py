@@ -7,7 +7,7 @@ from typing import Final
 from leyden.domain.deliveries import Answer, Message, State, Verdict
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
-from leyden.storage.statements import Row, Run, SqlFile
+from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile
 from leyden.values import Struct
 
 sql = SqlFile("subscription_deliveries")
@@ -85,7 +85,7 @@ class SubscriptionDeliveries:
         self,
         subscription_id: str,
         *,
-        before: int,
+        before: int | None,
         most: int,
         hidden: Iterable[str] = (),
     ) -> list[Sent]:
@@ -96,7 +96,7 @@ class SubscriptionDeliveries:
         rows = await self._run(
             sql.page,
             subscription_id=subscription_id,
-            before=before,
+            before=AFTER_ALL if before is None else before,
             most=most,
             hidden=tuple(hidden),
         )

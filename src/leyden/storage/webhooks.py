@@ -6,7 +6,7 @@ from leyden.domain.deliveries import Message, State, Waiting
 from leyden.domain.times import from_us, to_us
 from leyden.domain.webhooks import Type
 from leyden.errors import NotFound
-from leyden.storage.statements import Row, Run, SqlFile
+from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile
 
 sql = SqlFile("webhooks")
 
@@ -80,8 +80,11 @@ class Webhooks:
         rows = await self._run(sql.pending, node_id=node_id, most=most)
         return [event_of(row) for row in rows]
 
-    async def page(self, node_id: str, *, before: int, most: int) -> list[KeptEvent]:
+    async def page(
+        self, node_id: str, *, before: int | None, most: int
+    ) -> list[KeptEvent]:
         """Return a node's events from before this position, newest first."""
+        before = AFTER_ALL if before is None else before
         rows = await self._run(sql.page, node_id=node_id, before=before, most=most)
         return [event_of(row) for row in rows]
 

@@ -26,7 +26,6 @@ _FORMAT_NAMES: Final = {
     "telegram": "Telegram",
     "ntfy": "ntfy",
 }
-_NEWEST: Final = (1 << 63) - 1
 _DONE: Final = {
     "created": "The endpoint was created. Send a test event to see it in the chat.",
     "saved": "The endpoint was saved.",
@@ -68,7 +67,7 @@ async def shown(
     subscription, page = await manual_deliveries.deliveries(
         *identify(visit),
         scopes=scopes(visit),
-        before=visit.query.number("before", _NEWEST),
+        before=visit.query.number("before", 0) or None,
         most=_AT_A_TIME,
     )
     form = typed if typed is not None and typed.text("url") else None

@@ -9,7 +9,6 @@ from leyden.web.fleet import dispatcher_of, fleet_of, node_root, which
 from leyden.web.visits import Visit, redirect
 
 _AT_A_TIME = 25
-_NEWEST = (1 << 63) - 1
 
 
 async def show(visit: Visit) -> Response:
@@ -69,7 +68,7 @@ async def _shown(
     overview = await webhooks.overview(
         dispatcher_of(visit),
         *which(visit),
-        before=visit.query.number("before", _NEWEST),
+        before=visit.query.number("before", 0) or None,
         most=_AT_A_TIME,
     )
     full = len(overview.deliveries) == _AT_A_TIME

@@ -65,7 +65,7 @@ async def deliveries(
     subscription_id: str,
     *,
     scopes: Collection[Scope],
-    before: int,
+    before: int | None,
     most: int,
 ) -> tuple[Subscription, list[Sent]]:
     """Return a subscription, and a page of what it was sent, newest first."""

@@ -47,7 +47,7 @@ async def overview(
     organization_id: str,
     node_id: str,
     *,
-    before: int,
+    before: int | None,
     most: int,
 ) -> Overview:
     """Return a page of deliveries, newest first, and the delivery status."""
