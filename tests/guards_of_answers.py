@@ -64,6 +64,14 @@ GUARDS = (
         "a_long_history",
     ),
     Guard(
+        "a name that no macaroon can have is not looked for",
+        "services/nodes/resealing.py",
+        "            backups.check_name(each.name)\n",
+        "            pass\n",
+        "tests/web/test_wallet.py",
+        "no_macaroon_has",
+    ),
+    Guard(
         "a response is cached until somebody commits",
         "services/shared/response_cache.py",
         "            self._clear()\n            self._edition = edition",

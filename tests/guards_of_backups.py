@@ -252,6 +252,14 @@ GUARDS = (
         "tests/storage/test_wal.py",
     ),
     Guard(
+        "a WAL that nobody will read is closed",
+        f"{_IN}/changes/following.py",
+        "            await self._in_thread(wal.close)\n            raise",
+        "            raise",
+        _CHANGES,
+        "leaves_no_file_open",
+    ),
+    Guard(
         "a home that went back in time begins a new chain",
         f"{_IN}/changes/following.py",
         "        if last not in {self._state.number, self._state.number + 1}:\n",

@@ -17,6 +17,23 @@ GUARDS = (
         "sqlite and even_after",
     ),
     Guard(
+        "an lnd that was started by who slept through a move is ended",
+        "services/nodes/reconciler.py",
+        "        await fleet.runtime.stop(node)\n        return\n    async with",
+        "        return\n    async with",
+        _STORY,
+        "who_slept_is_ended and True",
+    ),
+    Guard(
+        "a node that was started by who slept is looked at again",
+        "services/nodes/reconciler.py",
+        "    async with fleet.database.transaction() as tx:\n"
+        "        await tx.tasks.put(NODE, node.id, due=fleet.clock())\n",
+        "",
+        _STORY,
+        "who_slept_is_ended and False",
+    ),
+    Guard(
         "nobody starts a node that is being moved",
         "domain/node_moves.py",
         "    if node.moves_to is not None:\n"

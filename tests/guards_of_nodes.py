@@ -196,9 +196,17 @@ GUARDS = (
     Guard(
         "a place is held by one program (flock)",
         "processes/claims.py",
-        "        if _locked(file):\n            os.ftruncate(file, 0)",
-        "        if True:\n            os.ftruncate(file, 0)",
+        "        if _locked(file):\n            if _is_at(claim, file):",
+        "        if True:\n            if _is_at(claim, file):",
         "tests/processes/test_processes.py tests/contracts/test_runtime.py",
+    ),
+    Guard(
+        "a claim that was moved away is not taken",
+        "processes/claims.py",
+        "            if _is_at(claim, file):",
+        "            if True:",
+        "tests/processes/test_processes.py",
+        "moved_away",
     ),
     Guard(
         "a pid in a claim is believed of who has the claim open",

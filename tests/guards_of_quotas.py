@@ -134,8 +134,8 @@ GUARDS = (
     Guard(
         "who guesses in a known browser is counted",
         "services/people/attempts.py",
-        '    counted = {f"{email} {here}": most}',
-        '    counted = {f"{email} {here}": 10**9}',
+        '    counted = {f"{email} {here}": most,',
+        '    counted = {f"{email} {here}": 10**9,',
         _SIGN_IN,
         "guesses_in_a_known or guesses_a_few",
     ),

@@ -260,6 +260,14 @@ GUARDS = (
         "not_lost and not postgres",
     ),
     Guard(
+        "a rotation of the sealing keys that was interrupted adds no other key",
+        "services/operators/key_rotation.py",
+        "        if not keyring.rotating:\n",
+        "        if True:\n",
+        _SECRETS,
+        "was_interrupted and not postgres",
+    ),
+    Guard(
         "what is stored long after a rotation of the sealing keys opens",
         "storage/secrets.py",
         "sealing=self.sealing[:2]",

@@ -332,6 +332,21 @@ async def test_what_breaks_off_goes_on_and_loses_nothing(
     await town.of(node, "DELETE", "")
 
 
+@pytest.mark.long
+async def test_another_try_goes_on_to_the_end(town: Town, tmp_path: Path) -> None:
+    node = await town.create("tether light")
+    await town.says(node, "waiting_init")
+    async with alice(town, tmp_path / "alice") as window:
+        await window.page.route("**/v1/initwallet", lambda route: route.abort())
+        await turn_to(window, town, node, "initialise")
+        await initialise(window)
+        await window.see("Your browser could not reach the node")
+        await window.page.unroute("**/v1/initwallet")
+        await window.press("Try again")
+        await window.see("Your node is running")
+    await town.of(node, "DELETE", "")
+
+
 async def test_a_second_window_does_not_replace_the_seed_of_the_first(
     town: Town, tmp_path: Path
 ) -> None:

@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import errno
 import os
 import shutil
 import signal
 import time
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -26,8 +28,10 @@ from leyden.services.operators import key_rotation
 from leyden.services.operators.backups import checking, drilling, results, running
 from leyden.services.operators.backups.changes import applying, state
 from leyden.services.operators.backups.changes.following import Follower
+from leyden.services.operators.backups.changes.state import Following
 from leyden.services.operators.backups.changes.supervision import Changes
 from leyden.services.platform import Platform
+from leyden.storage.wal import Wal
 from leyden.values import replace
 from tests.backups.conftest import Kept
 from tests.backups.following import following, said, say, sent, until, with_a_base
@@ -532,6 +536,33 @@ async def test_a_store_of_another_kind_keeps_no_changes(kept: Kept) -> None:
     assert place == S3(
         url="https://s3.example.org/a", prefix="b/changes", key_id="", secret=""
     )
+
+
+async def test_a_disk_that_fills_up_as_a_chain_begins_leaves_no_file_open(
+    kept: Kept, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace_file, opened_already = os.replace, False
+
+    def full(src: Any, dst: Any, **folders: int) -> None:
+        if dst == "state.json" and opened_already:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replace_file(src, dst, **folders)
+
+    class Follows(Follower):
+        def _open(self) -> Wal:
+            nonlocal opened_already
+            opened_already = True
+            return super()._open()
+
+    monkeypatch.setattr(os, "replace", full)
+    told: list[Following] = []
+    follower = Follows(kept.given, kept.programs, on_progress=told.append)
+    following_it = asyncio.create_task(follower.follow())
+    await until(lambda: bool(told) and "No space" in told[-1].trouble)
+    files = [os.path.realpath(link) for link in Path("/proc/self/fd").iterdir()]
+    assert not [each for each in files if "leyden.db" in each]
+    follower.stop()
+    await following_it
 
 
 async def test_a_folder_that_is_not_mounted_is_not_filled(tmp_path: Path) -> None:

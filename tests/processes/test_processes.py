@@ -271,6 +271,22 @@ async def test_a_pid_left_in_a_claim_by_a_past_run_names_nobody(
     assert ours != stranger
 
 
+async def test_a_claim_that_is_moved_away_while_it_is_taken_is_taken_anew(
+    log: Path, claim: Path, started: list[Identity], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lock = fcntl.flock
+
+    def moved_before(file: int, how: int) -> None:
+        monkeypatch.setattr(fcntl, "flock", lock)
+        claim.rename(claim.with_name("moved"))
+        lock(file, how)
+
+    monkeypatch.setattr(fcntl, "flock", moved_before)
+    ours = await spawn(SLEEP, log=log, claim=claim)
+    started.append(ours)
+    assert holder(claim) == ours
+
+
 async def test_a_claim_that_is_locked_without_a_name_is_waited_for(
     log: Path, claim: Path, started: list[Identity]
 ) -> None:

@@ -268,7 +268,7 @@ async def test_too_short_a_lock_opens_nothing(shop: ShopHarness) -> None:
 
 
 async def test_a_lock_that_ends_in_the_middle_gives_the_channel_away(
-    shop: ShopHarness,
+    shop: ShopHarness, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The worst there is: it is told, and the books are right."""
     await shop.give_credit(1_000)
@@ -281,6 +281,7 @@ async def test_a_lock_that_ends_in_the_middle_gives_the_channel_away(
     await shop.pass_time(seconds=6)
     assert await shop.status(order) is Status.FILLED
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
+    assert "a channel was opened without payment" in caplog.text
 
 
 async def test_two_orders_never_reserve_the_same_coin(shop: ShopHarness) -> None:

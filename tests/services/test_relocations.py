@@ -391,6 +391,52 @@ async def test_a_move_waits_for_a_start_that_began_before_it(
     await shores.check(node)
 
 
+class Frozen(FakeRuntime):
+    """A runtime that freezes before its first start, and tells of no half of one."""
+
+    def __init__(self) -> None:
+        super().__init__(says=_EMPTY)
+        self.frozen, self.thawed = asyncio.Event(), asyncio.Event()
+
+    async def start(
+        self, node: Node, launch_spec: LaunchSpec
+    ) -> AsyncGenerator[Checkpoint, None]:
+        """Start the node, or freeze before."""
+        if not self.frozen.is_set():
+            self.frozen.set()
+            await self.thawed.wait()
+        *_, last = [each async for each in super().start(node, launch_spec)]
+        yield last
+
+
+@pytest.mark.parametrize("moves", [True, False])
+async def test_what_is_started_by_who_slept_is_ended(
+    fleet_harness: FleetHarness, *, moves: bool
+) -> None:
+    """It has no wallet, and so nothing tells an old folder of it from a new one."""
+    frozen = fleet_harness.runtime = Frozen()
+    shores = Shores(fleet_harness)
+    node = await fleet_harness.create()
+    late = asyncio.create_task(fleet_harness.work())
+    await frozen.frozen.wait()
+    shores.serve(shores.sides)  # another worker, once the claim has run out
+    await fleet_harness.later(minutes=2)
+    assert node.id in frozen.running
+    if moves:
+        await shores.move(node)
+        assert (await shores.end(node)).runtime is KUBERNETES
+    else:
+        await fleet_harness.ask(node, Action.STOP)
+        await fleet_harness.work()
+    assert frozen.running == {}
+
+    frozen.thawed.set()
+    with pytest.raises(Stale):
+        await late
+    await fleet_harness.work()
+    assert frozen.running == {}
+
+
 async def test_killed_at_any_call_a_node_is_on_one_side_and_goes_on(
     shores: Shores,
 ) -> None:

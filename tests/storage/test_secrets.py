@@ -143,6 +143,28 @@ def test_a_value_that_is_stored_after_the_rotation_is_sealed_anew_by_the_next(
     assert _open_answer(database_url, path) == SEED
 
 
+def test_a_rotation_that_was_interrupted_is_completed_with_the_key_it_added(
+    database_url: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "secrets.json"
+    before = Keyring.new()
+    save_keyring(path, before)
+
+    def interrupt(_: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        key_rotation.rotate(database_url, path, pause=interrupt)
+    added = load_keyring(path).sealing[0]
+    key_rotation.rotate(database_url, path, pause=_at_once)
+    assert load_keyring(path).sealing == (added, *before.sealing)
+
+    _keep_answers(database_url, Sealer(before), count=1)
+    assert _open_answer(database_url, path) == SEED
+    key_rotation.rotate(database_url, path, pause=_at_once)
+    assert load_keyring(path).sealing[1:] == (added,)
+
+
 def test_two_rotations_at_once_take_turns(database_url: str, tmp_path: Path) -> None:
     path = tmp_path / "secrets.json"
     before = Keyring.new()

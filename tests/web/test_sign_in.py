@@ -333,6 +333,67 @@ async def test_codes_are_guessed_a_few_times_however_many_addresses_one_has(
     assert await enter(nobody, code()) == 303
 
 
+async def test_codes_are_guessed_a_few_times_however_many_browsers_know_one(
+    alice: Visitor, platform: Platform
+) -> None:
+    browsers = []
+    for number in range(12):  # a thief has the password, and signs in often
+        browsers.append(Visitor(alice.site, address=f"203.0.113.{number}"))
+        await browsers[-1].sign_in("alice@example.org", PASSWORD)
+        await browsers[-1].submit("/app/sign-out")
+    await _give_totp(platform, "alice@example.org")
+
+    guessed = []
+    for browser in browsers:
+        await browser.sign_in("alice@example.org", PASSWORD)
+        for _ in range(3):
+            await browser.get("/app/second-factor")
+            shown = await browser.submit("/app/second-factor", {"code": "000000"})
+            guessed.append(shown.status)
+    assert guessed.count(401) == 30
+    # Who comes in by a browser that nobody has seen is counted apart.
+    stranger = Visitor(alice.site, address="198.51.100.9")
+    assert (await stranger.sign_in("alice@example.org", PASSWORD)).status == 303
+
+
+async def test_signing_in_with_a_code_leaves_nothing_counted(
+    alice: Visitor, platform: Platform, fleet_harness: FleetHarness
+) -> None:
+    await _give_totp(platform, "alice@example.org")
+    for _ in range(12):
+        fleet_harness.now += timedelta(seconds=30)
+        visitor = Visitor(alice.site, address="203.0.113.9")
+        await visitor.sign_in("alice@example.org", PASSWORD)
+        assert await _enter_code(visitor, fleet_harness) == 303
+
+
+@pytest.mark.usefixtures("charlie")
+async def test_an_account_with_an_authenticator_buys_no_guesses(
+    nobody: Visitor, platform: Platform, fleet_harness: FleetHarness
+) -> None:
+    await nobody.sign_in("charlie@example.org", PASSWORD)
+    await _give_totp(platform, "charlie@example.org")
+    known, refused = dict(nobody.cookies), 0
+    for number in range(12):
+        fleet_harness.now += timedelta(seconds=30)
+        nobody.cookies.clear()
+        guess = await nobody.sign_in(f"victim{number}@example.org", "wrong")
+        refused += guess.status == 429
+        nobody.cookies |= known
+        await nobody.sign_in("charlie@example.org", PASSWORD)
+        del nobody.cookies["leyden-browser-8000"]
+        await _enter_code(nobody, fleet_harness)
+    assert refused > 0
+
+
+async def _enter_code(visitor: Visitor, fleet_harness: FleetHarness) -> int:
+    """Enter the code of this moment; return the status of the answer."""
+    await visitor.get("/app/second-factor")
+    code = totp_code(RFC_SECRET, int(fleet_harness.now.timestamp()) // 30)
+    shown = await visitor.submit("/app/second-factor", {"code": code, "next": ""})
+    return shown.status
+
+
 @pytest.mark.parametrize(
     "credential",
     ["", "{}", "[]", "null", "x", '{"rawId": 7}', '{"rawId": "AAAA", "response": {}}'],

@@ -138,6 +138,15 @@ async def test_a_reseal_that_makes_no_sense_is_refused(
     assert (await send(alice, f"{path}/reseal", anew=anew))[0] == 400
 
 
+async def test_a_reseal_under_a_name_that_no_macaroon_has_is_refused(
+    alice: Visitor, path: str
+) -> None:
+    anew = r'[{"kind": "macaroon", "name": "\u0000", "replaces": "", "value": ""}]'
+    status, refused = await send(alice, f"{path}/reseal", anew=anew)
+    assert status == 400
+    assert "name: must have 1 to 50 characters" in refused["message"]
+
+
 @pytest.mark.parametrize("ending", ["backups", "reseal"])
 async def test_another_site_cannot_replace_backups(
     alice: Visitor, path: str, ending: str

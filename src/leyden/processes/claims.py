@@ -58,14 +58,23 @@ async def take(claim: Path) -> int | Identity:
     while True:
         file = os.open(claim, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
         if _locked(file):
-            os.ftruncate(file, 0)
-            return file
+            if _is_at(claim, file):
+                os.ftruncate(file, 0)
+                return file
+            os.close(file)  # its folder was moved away in between
+            continue
         found = _named(file)
         os.close(file)
         if found is not None:
             return found
         _refuse_late(claim, deadline)
         await asyncio.sleep(_POLL_S)
+
+
+def _is_at(claim: Path, file: int) -> bool:
+    with contextlib.suppress(FileNotFoundError):
+        return os.path.samestat(os.fstat(file), claim.stat())
+    return False
 
 
 def _locked(file: int) -> bool:

@@ -22,7 +22,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from leyden.errors import SetupError
 from leyden.files import write_private
-from leyden.values import Struct
+from leyden.values import Struct, replace
 
 _VERSION = b"\x01"
 _ID, _NONCE, _KEY, _TAG = 4, 12, 32, 16
@@ -35,6 +35,7 @@ class Keyring(Struct, frozen=True, kw_only=True):
 
     digesting: bytes
     sealing: tuple[tuple[bytes, bytes], ...]  # (id, key)
+    rotating: bool = False  # until everything is sealed with the newest key
 
     @classmethod
     def new(cls) -> "Keyring":
@@ -43,11 +44,11 @@ class Keyring(Struct, frozen=True, kw_only=True):
 
     def with_new_key(self) -> "Keyring":
         """Return a keyring that seals with a new key; the old ones still open."""
-        return Keyring(digesting=self.digesting, sealing=(_new_key(), *self.sealing))
+        return replace(self, sealing=(_new_key(), *self.sealing), rotating=True)
 
     def with_one_old_key(self) -> "Keyring":
         """Return a keyring with the newest key and the one before, which only opens."""
-        return Keyring(digesting=self.digesting, sealing=self.sealing[:2])
+        return replace(self, sealing=self.sealing[:2], rotating=False)
 
 
 def _new_key() -> tuple[bytes, bytes]:
@@ -77,6 +78,7 @@ def parse_keyring(content: bytes, path: Path) -> Keyring:
                 (bytes.fromhex(each["id"]), base64.b64decode(each["key"]))
                 for each in kept["sealing"]
             ),
+            rotating="rotating" in kept,
         )
     except (ValueError, KeyError, TypeError) as error:
         raise _unreadable(path, error) from None
@@ -97,6 +99,7 @@ def save_keyring(path: Path, keyring: Keyring) -> None:
             {"id": id_.hex(), "key": base64.b64encode(key).decode()}
             for id_, key in keyring.sealing
         ],
+        **({"rotating": True} if keyring.rotating else {}),
     }
     path.parent.mkdir(parents=True, exist_ok=True)
     write_private(path, json.dumps(kept))

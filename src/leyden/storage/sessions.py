@@ -85,9 +85,9 @@ class Sessions:
         """Reset the failures counted under this key, after a success."""
         await self._run(sql.reset_failures, who=who)
 
-    async def uncount(self, who: bytes, *, attempts: int) -> None:
-        """Reduce the count of failures by attempts that did not fail."""
-        await self._run(sql.uncount, who=who, attempts=attempts)
+    async def uncount(self, who: bytes) -> None:
+        """Reduce the count of failures by an attempt that did not fail."""
+        await self._run(sql.uncount, who=who)
 
 
 def session_of(row: Row) -> Session:

@@ -289,12 +289,6 @@ class _Step:
         """Settle the payment for a published channel, and book it with the lease."""
         order = self._order
         settled = not order.held_htlc or await self._settle(order)
-        if not settled:
-            log.error(
-                "a channel was opened without payment: the payment was gone before "
-                "publication",
-                extra={"order": order.id, "channel_point": opening.channel_point},
-            )
         async with self._due.transaction() as tx:
             work = await self._load(tx)
             current = work.order(order.id)
@@ -341,6 +335,12 @@ def _book(work: UnitOfWork, order: Order, lease: Lease, *, settled: bool) -> Non
         order = work.move(advance(order, Event.ASKED))
     if order.held_htlc:
         order = settle(work, order) if settled else hand_back(work, order)
+    if work.holds(order) < order.total_fee:
+        log.error(
+            "a channel was opened without payment: the payment was gone before "
+            "publication",
+            extra={"order": order.id, "channel_point": lease.channel_point},
+        )
     credit(
         work,
         order,

@@ -92,6 +92,14 @@ async def recognise(
     await fleet.uploads.read(organization_id, check)
 
 
+def check_name(name: str) -> None:
+    """Raise Malformed unless a macaroon can have this name."""
+    if not _NAME.fullmatch(name):
+        raise Malformed(
+            "name: must have 1 to 50 characters of A-Z a-z 0-9 space _ . and -"
+        )
+
+
 async def keep_macaroon(
     fleet: Fleet,
     organization_id: str,
@@ -104,10 +112,7 @@ async def keep_macaroon(
 ) -> MacaroonBackup:
     """Store a macaroon under a name; raise Taken if the node has that name."""
     await get(fleet, organization_id, node_id)
-    if not _NAME.fullmatch(name):
-        raise Malformed(
-            "name: must have 1 to 50 characters of A-Z a-z 0-9 space _ . and -"
-        )
+    check_name(name)
     await check(fleet, organization_id, macaroon, kind="macaroon")
     purpose = macaroon_purpose(node_id, name)
     sealed = fleet.sealer.seal(macaroon.encode(), purpose=purpose)

@@ -23,11 +23,11 @@ from leyden.domain.observations import (
     record_host,
     record_launch,
 )
-from leyden.errors import NodeAway, Refused, SetupError
+from leyden.errors import Lost, NodeAway, Refused, SetupError
 from leyden.runtimes.base import Checkpoint, LaunchSpec
 from leyden.services.nodes import announcements, backups, failures, launch_specs
 from leyden.services.nodes.changes import change
-from leyden.services.nodes.fleet import Fleet
+from leyden.services.nodes.fleet import NODE, Fleet
 from leyden.services.shared.steps import ClaimedTask
 
 log = logging.getLogger(__name__)
@@ -132,10 +132,28 @@ async def _start(fleet: Fleet, work: ClaimedTask, node: Node) -> None:
             after = record_failure(before, now=now, seen=observation)
             await change(tx, before, after, now=now)
         return
+    except Lost:
+        fleet.starts.release(node.id)
+        await _undo_late_start(fleet, node)
+        raise
     except BaseException:
         fleet.starts.release(node.id)
         raise
     await store_observation(fleet, work, node.id, await fleet.runtime.observe(node))
+
+
+async def _undo_late_start(fleet: Fleet, node: Node) -> None:
+    """Have an lnd stopped that was started after this process had lost its claim.
+
+    Where the node still is, whoever has it now looks at it again, and adopts or stops
+    the lnd. If the node has moved meanwhile, nobody else looks here.
+    """
+    found = await fleet.database.reader.nodes.find(node.id)
+    if found is None or found.runtime is not node.runtime or found.moves_to is not None:
+        await fleet.runtime.stop(node)
+        return
+    async with fleet.database.transaction() as tx:
+        await tx.tasks.put(NODE, node.id, due=fleet.clock())
 
 
 async def _launch_spec(fleet: Fleet, work: ClaimedTask, node: Node) -> LaunchSpec:

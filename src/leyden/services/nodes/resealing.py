@@ -53,6 +53,9 @@ async def reseal(
     await get(fleet, organization_id, node_id)
     if not 0 < len(anew) <= MOST:
         raise Malformed(f"backups: must have 1 to {MOST} entries")
+    for each in anew:
+        if each.name is not None:
+            backups.check_name(each.name)
     if len({each.name for each in anew}) != len(anew):
         raise Malformed("backups: has a duplicate entry")
     fleet.uploads.count(organization_id, len(anew))

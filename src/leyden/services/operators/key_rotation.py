@@ -9,8 +9,9 @@
    last one: a process that was frozen may store what it sealed before. The next
    rotation re-encrypts that, too.
 
-If the process is killed at any point, the next run completes the rotation. Two runs at
-once take turns: the first would remove the key of the second.
+If the process is killed at any point, the next run completes the rotation, with the key
+that this one added: another would push out the one that is to stay. Two runs at once
+take turns: the first would remove the key of the second.
 """
 
 import time
@@ -46,8 +47,10 @@ def rotate(
     """
     lock = secrets_path.with_name(f".{secrets_path.name}.lock")
     with processes.locked(lock):
-        keyring = load_keyring(secrets_path).with_new_key()
-        save_keyring(secrets_path, keyring)
+        keyring = load_keyring(secrets_path)
+        if not keyring.rotating:
+            keyring = keyring.with_new_key()
+            save_keyring(secrets_path, keyring)
         sealer = Sealer(keyring)
         count = _reseal_all(url, sealer)
         tell(f"{count} values; waiting {_STORED_WITHIN_S:.0f} s for those being stored")

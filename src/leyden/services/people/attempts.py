@@ -28,8 +28,8 @@ async def count(
     """Count an attempt before it is made, so that parallel ones all count.
 
     Raise TooMany over the limit. `here` is a known browser or a session: its
-    attempts are counted there alone, so that other people's failures do not
-    lock its owner out.
+    attempts are counted apart, so that the failures of people without the
+    password do not lock its owner out.
     """
     counted = _counted(platform, email, address, here)
     await count_all(platform, counted, within=TOGETHER, now=now)
@@ -47,7 +47,7 @@ async def count_code(platform: Platform, email: str, *, now: datetime) -> None:
 
 async def forgive_code(platform: Platform, tx: Stores, email: str) -> None:
     """Uncount a code that was right; those that were wrong stay counted."""
-    await tx.sessions.uncount(_codes(platform, email), attempts=1)
+    await tx.sessions.uncount(_codes(platform, email))
 
 
 async def count_all(
@@ -79,9 +79,8 @@ async def forgive(
     address: str,
     *,
     here: str = "",
-    attempts: int,
 ) -> None:
-    """Reset this person's failures here; uncount these attempts elsewhere.
+    """Reset this person's failures here; uncount this attempt elsewhere.
 
     Shared counters are not reset. Otherwise anybody with an account could
     guess forever, by signing in between.
@@ -89,7 +88,15 @@ async def forgive(
     (first, _), *wider = _counted(platform, email, address, here)
     await tx.sessions.reset_failures(first)
     for who, _ in wider:
-        await tx.sessions.uncount(who, attempts=attempts)
+        await tx.sessions.uncount(who)
+
+
+async def uncount(
+    platform: Platform, tx: Stores, email: str, address: str, *, here: str = ""
+) -> None:
+    """Uncount an attempt that was right, but is not all that is needed."""
+    for who, _ in _counted(platform, email, address, here):
+        await tx.sessions.uncount(who)
 
 
 def _codes(platform: Platform, email: str) -> bytes:
@@ -102,7 +109,8 @@ def _counted(
     """Return the keys that an attempt is counted under, with their limits."""
     most = platform.settings.sign_in_failures
     address = rate_limit_key(address)
-    counted = {f"{email} {here}": most}
+    # Who has the password may have had it remembered by any number of browsers.
+    counted = {f"{email} {here}": most, f"{email} where known": most * _PER_PERSON}
     if not here:
         counted = {
             f"{email} from {address}": most,

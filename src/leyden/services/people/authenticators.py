@@ -103,7 +103,7 @@ async def confirm(
         if not await sign_in.use_step(tx, who.person.id, step):
             raise Unauthorized(sign_in.WRONG_CODE)
         await tx.second_factors.confirm_totp(who.person.id, now=now)
-        await attempts.forgive(platform, tx, email, address, here=here, attempts=1)
+        await attempts.forgive(platform, tx, email, address, here=here)
         await tx.sessions.end_others(who.person.id, but=who.session.id)
         await profile.note(tx, who, "authenticator added", now)
         return await recovery_codes.replace(platform, tx, who.person.id)

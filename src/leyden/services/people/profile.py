@@ -83,7 +83,7 @@ async def check_password(
     if not await passwords.is_right(present, kept, address=address):
         raise Unauthorized(WRONG)
     async with platform.database.transaction() as tx:
-        await attempts.forgive(platform, tx, email, address, here=here, attempts=1)
+        await attempts.forgive(platform, tx, email, address, here=here)
 
 
 async def check_signed_in(platform: Platform, tx: Stores, who: SignedIn) -> None:

@@ -64,7 +64,9 @@ async def sign_in(
         totp = await tx.second_factors.totp(person.id)
         whole = totp is None or totp.confirmed is None
         if whole:
-            await attempts.forgive(platform, tx, email, address, here=here, attempts=1)
+            await attempts.forgive(platform, tx, email, address, here=here)
+        else:
+            await attempts.uncount(platform, tx, email, address, here=here)
         return await begin(
             platform,
             tx,
@@ -140,9 +142,7 @@ async def second_factor(
             or await recovery_codes.use(platform, tx, person.id, code, now=now)
         ):
             raise Unauthorized(WRONG_CODE)
-        await attempts.forgive(
-            platform, tx, person.email, session.address, here=here, attempts=2
-        )
+        await attempts.forgive(platform, tx, person.email, session.address, here=here)
         if not here:
             await attempts.forgive_code(platform, tx, person.email)
         return await begin(

@@ -80,8 +80,8 @@ WHERE who = :who;
 
 -- name: uncount
 UPDATE sign_in_failure
-SET count = count - :attempts
-WHERE who = :who;
+SET count = count - 1
+WHERE who = :who AND count > 0;
 
 -- name: delete_failures
 DELETE FROM sign_in_failure

@@ -18,7 +18,7 @@ import os
 import signal
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final, TypeVar
 
@@ -144,8 +144,9 @@ class Follower:
             return None
         if self._secrets() != self._state.secrets:
             return None
-        wal = await self._in_thread(self._open)
-        if not wal.resume(self._state.place, self._state.settled):
+        async with self._opened() as wal:
+            resumed = wal.resume(self._state.place, self._state.settled)
+        if not resumed:
             await self._in_thread(wal.close)
             return None
         self._state = replace(self._state, settled="")
@@ -171,9 +172,9 @@ class Follower:
         await outbox.put(self._objects, f"{chain.name}/{KEY}", sealed)
         state.save_key(self._given, chain)
         secrets = self._secrets()
-        wal = await self._in_thread(self._open)
-        self._state = replace(fresh, place=wal.place, secrets=secrets)
-        state.save(self._given, self._state, lasting=True)
+        async with self._opened() as wal:
+            self._state = replace(fresh, place=wal.place, secrets=secrets)
+            state.save(self._given, self._state, lasting=True)
         return wal, chain
 
     async def _follow(self, wal: Wal, chain: Chain) -> None:
@@ -278,6 +279,16 @@ class Follower:
             with contextlib.suppress(OSError):
                 state.save(self._given, self._state, lasting=False)
         self._told(self._state)
+
+    @contextlib.asynccontextmanager
+    async def _opened(self) -> AsyncIterator[Wal]:
+        """Open the WAL, which stays open unless the block fails."""
+        wal = await self._in_thread(self._open)
+        try:
+            yield wal
+        except BaseException:
+            await self._in_thread(wal.close)
+            raise
 
     def _open(self) -> Wal:
         return Wal(sqlite_path(self._given.database))

@@ -84,13 +84,15 @@ onSubmit($("check"), async () => {
   wipe("word-0", "word-1", "word-2");
   show("make");
   // What fails is said beside the button that goes on where it broke off.
-  if (await attempt(make)) finish();
+  await attempt(makeAndFinish);
 });
 
-onClick("retry", async () => {
+onClick("retry", makeAndFinish);
+
+async function makeAndFinish() {
   await make();
   finish();
-});
+}
 
 async function make() {
   making ??= new Making({ node, lnd, platform }, password, seed, { made });

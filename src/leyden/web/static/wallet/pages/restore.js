@@ -36,13 +36,16 @@ onSubmit($("restore"), async () => {
   channels = await backup("channels");
   making = new Making({ node, lnd, platform }, password, seed, { options });
   show("make");
-  if (await attempt(make)) await next();
+  // What fails is said beside the button that goes on where it broke off.
+  await attempt(makeAndGoOn);
 });
 
-onClick("retry", async () => {
+onClick("retry", makeAndGoOn);
+
+async function makeAndGoOn() {
   await make();
   await next();
-});
+}
 
 async function make() {
   await making.run();
@@ -55,7 +58,10 @@ async function next() {
   wipe("password", "again", "words", "passphrase", "vault-password", "channels-text");
   if (!channels) return show("done");
   show("channels");
-  if (await attempt(bringHome)) show("done");
+  await attempt(async () => {
+    await bringHome();
+    show("done");
+  });
 }
 
 async function bringHome() {
