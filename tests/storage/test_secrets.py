@@ -15,6 +15,14 @@ from leyden.storage.tables import answers
 SEED = b"abandon ability able about above absent"
 
 
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """Return the file of an installation's keys."""
+    path = tmp_path / "secrets.json"
+    save_keyring(path, Keyring.new())
+    return path
+
+
 def test_what_is_sealed_opens_for_its_purpose_only() -> None:
     sealer = Sealer(Keyring.new())
     sealed = sealer.seal(SEED, purpose="seed of 1N")
@@ -77,11 +85,9 @@ def test_the_keys_of_a_used_database_are_never_made_anew(tmp_path: Path) -> None
 
 
 def test_rotating_seals_everything_anew_and_keeps_the_old_key_until_the_next_time(
-    database_url: str, tmp_path: Path
+    database_url: str, path: Path
 ) -> None:
-    path = tmp_path / "secrets.json"
-    before = Keyring.new()
-    save_keyring(path, before)
+    before = load_keyring(path)
     running = Sealer(before, file=path)
     sealing_keys.check(database_url, before)
     _keep_answers(database_url, running, count=1201)
@@ -100,10 +106,8 @@ def test_rotating_seals_everything_anew_and_keeps_the_old_key_until_the_next_tim
 
 
 def test_a_running_platform_seals_with_the_new_key_at_once(
-    database_url: str, tmp_path: Path
+    database_url: str, path: Path
 ) -> None:
-    path = tmp_path / "secrets.json"
-    save_keyring(path, Keyring.new())
     running = Sealer(load_keyring(path), file=path)
     running.seal(SEED, purpose="seed")
     key_rotation.rotate(database_url, path, pause=_at_once)
@@ -113,11 +117,9 @@ def test_a_running_platform_seals_with_the_new_key_at_once(
 
 
 def test_a_value_that_is_stored_while_the_keys_are_rotated_is_not_lost(
-    database_url: str, tmp_path: Path
+    database_url: str, path: Path
 ) -> None:
-    path = tmp_path / "secrets.json"
-    before = Keyring.new()
-    save_keyring(path, before)
+    before = load_keyring(path)
 
     def store(_: float) -> None:  # it was sealed before the new key was there
         _keep_answers(database_url, Sealer(before), count=1)
@@ -127,11 +129,9 @@ def test_a_value_that_is_stored_while_the_keys_are_rotated_is_not_lost(
 
 
 def test_a_value_that_is_stored_after_the_rotation_is_sealed_anew_by_the_next(
-    database_url: str, tmp_path: Path
+    database_url: str, path: Path
 ) -> None:
-    path = tmp_path / "secrets.json"
-    before = Keyring.new()
-    save_keyring(path, before)
+    before = load_keyring(path)
     key_rotation.rotate(database_url, path, pause=_at_once)
 
     # By a process that was frozen since before the rotation.
@@ -144,11 +144,9 @@ def test_a_value_that_is_stored_after_the_rotation_is_sealed_anew_by_the_next(
 
 
 def test_a_rotation_that_was_interrupted_is_completed_with_the_key_it_added(
-    database_url: str, tmp_path: Path
+    database_url: str, path: Path
 ) -> None:
-    path = tmp_path / "secrets.json"
-    before = Keyring.new()
-    save_keyring(path, before)
+    before = load_keyring(path)
 
     def interrupt(_: float) -> None:
         raise KeyboardInterrupt
@@ -165,10 +163,8 @@ def test_a_rotation_that_was_interrupted_is_completed_with_the_key_it_added(
     assert load_keyring(path).sealing[1:] == (added,)
 
 
-def test_two_rotations_at_once_take_turns(database_url: str, tmp_path: Path) -> None:
-    path = tmp_path / "secrets.json"
-    before = Keyring.new()
-    save_keyring(path, before)
+def test_two_rotations_at_once_take_turns(database_url: str, path: Path) -> None:
+    before = load_keyring(path)
     _keep_answers(database_url, Sealer(before), count=1)
     is_rotating = threading.Event()
 
@@ -187,12 +183,8 @@ def test_two_rotations_at_once_take_turns(database_url: str, tmp_path: Path) -> 
     assert _open_answer(database_url, path) == SEED
 
 
-def test_keys_of_another_installation_are_not_taken_while_running(
-    tmp_path: Path,
-) -> None:
-    path = tmp_path / "secrets.json"
-    before = Keyring.new()
-    save_keyring(path, before)
+def test_keys_of_another_installation_are_not_taken_while_running(path: Path) -> None:
+    before = load_keyring(path)
     running = Sealer(before, file=path)
     for broken in (Keyring.new(), None):
         if broken is None:
