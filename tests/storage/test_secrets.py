@@ -113,6 +113,7 @@ def test_a_running_platform_seals_with_the_new_key_at_once(
     key_rotation.rotate(database_url, path, pause=_at_once)
     # It has opened nothing since: only the file can tell it of the rotation.
     sealed = running.seal(SEED, purpose="seed")
+    assert Sealer(load_keyring(path)).is_newest(sealed)
     assert Sealer(load_keyring(path)).open(sealed, purpose="seed") == SEED
 
 
