@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from leyden.daemons import build
+from tests.programs import require
 
 
 async def built(pinned: Path, program: str) -> Path:
     """Return the program of a folder, kept in the cache; or skip."""
-    cargo = shutil.which("cargo")
-    if cargo is None:
-        pytest.skip("no Rust here: rustup.rs, or apt-get install cargo")
+    cargo = require("cargo")
     files = sorted(each for each in pinned.rglob("*") if each.is_file())
     digest = hashlib.sha256(b"".join(each.read_bytes() for each in files))
     cache = build.default_cache(os.environ)

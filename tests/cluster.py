@@ -14,13 +14,8 @@ from leyden.daemons.build import default_cache
 from leyden.devcluster import binaries, packages, requirements
 from leyden.devcluster.requirements import check_kernel
 from leyden.errors import SetupError
-from tests.devcluster.clusters import DevCluster, program
-
-
-def skip_unless_built(*names: str) -> None:
-    """Building them here would take many minutes."""
-    if missing := [each for each in names if not program(each).exists()]:
-        pytest.skip(f"{missing[0]} is not built: leyden dev cluster up builds it")
+from tests.devcluster.clusters import DevCluster
+from tests.programs import built
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +27,7 @@ def cluster() -> Iterator[DevCluster]:
     if there := os.environ.get("TEST_CLUSTER"):
         yield DevCluster(Path(there))
         return
-    skip_unless_built(*binaries.WITH_PODS)
+    built(*binaries.WITH_PODS)
     folder = Path(tempfile.mkdtemp(prefix="cluster-"))
     made = DevCluster(folder)
     try:

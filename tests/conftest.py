@@ -24,12 +24,14 @@ from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
 from tests.emptied import emptied
 from tests.metrics import forget_unknown_nodes
+from tests.programs import built
 from tests.reaper import in_memory
 
 pytest_plugins = (
     "tests.supervision",
     "tests.asking_again",
     "tests.longest_first",
+    "tests.builds",  # after it: what is not built comes last
     "tests.shared",
     "tests.cluster",
 )
@@ -181,10 +183,4 @@ def _query(uri: str, sql: str) -> None:
 @pytest.fixture(scope="session")
 def real_lnd() -> Path:
     """lnd of the default version; skipped where nobody has built it yet."""
-    cache = Path(os.environ.get("LEYDEN_CACHE", Path.home() / ".cache" / "leyden"))
-    built = sorted(cache.glob("daemons/lnd-0.20.2-*/bin/lnd"))
-    named = [Path(os.environ["LEYDEN_LND"])] if "LEYDEN_LND" in os.environ else []
-    for lnd in [*named, *built]:
-        if lnd.exists():
-            return lnd
-    pytest.skip("no lnd here: `leyden daemons build` makes one")
+    return built("lnd")["lnd"]

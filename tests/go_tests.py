@@ -8,6 +8,7 @@ from leyden.daemons.build import default_cache
 from leyden.daemons.catalogue import ToolSet
 from leyden.daemons.toolchain import toolchain
 from leyden.daemons.workshop import build_environment
+from tests.programs import only_with_all
 
 # What failed, and why: lines that would be lost among what the program logs.
 _FAILED = re.compile(r"^\s*--- FAIL.*|^\s+\w+_test\.go:\d+: .*", re.MULTILINE)
@@ -18,6 +19,7 @@ async def assert_its_own_tests_pass(tools: ToolSet) -> None:
 
     With other settings Go compiles all of lnd once more, which takes minutes.
     """
+    only_with_all("Go")
     go = await toolchain(
         default_cache(os.environ), oldest=tools.go, environment=os.environ
     )

@@ -16,7 +16,6 @@ import contextlib
 import json
 import os
 import secrets
-import shutil
 import signal
 import subprocess
 import sys
@@ -33,6 +32,7 @@ import pytest
 from leyden.runtimes.census import lnds
 from leyden.storage.secrets import Keyring, save_keyring
 from tests.contracts.runtimes import install_stand_in
+from tests.programs import require
 
 PATIENCE_S = 90.0
 SETTINGS: dict[str, object] = {
@@ -81,8 +81,10 @@ def machine(folder: Path, name: str, *, on: str = "") -> Iterator[Machine]:
 
     `on` names a machine that it is a container of: they have one id then.
     """
-    if os.geteuid() != 0 or not shutil.which("unshare") or not shutil.which("ip"):
-        pytest.skip("machines of their own take root, unshare and ip")
+    if os.geteuid() != 0:
+        pytest.skip("machines of their own take root")
+    for program in ("unshare", "ip"):
+        require(program)
     number = folder / f"{on or name}.machine-id"
     if not on:
         number.write_text(secrets.token_hex(16) + "\n")

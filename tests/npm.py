@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 
 from leyden.daemons import build
+from tests.programs import require
 
 
 async def installed(pinned: Path) -> Path:
     """Return the `node_modules` of what is pinned, kept in the cache; or skip."""
-    if shutil.which("npm") is None or shutil.which("node") is None:
-        pytest.skip("no Node.js here; on Debian: apt-get install nodejs npm")
+    for program in ("node", "npm"):
+        require(program)
     files = [pinned / name for name in ("package.json", "package-lock.json")]
     digest = hashlib.sha256(b"".join(each.read_bytes() for each in files))
     cache = build.default_cache(os.environ)

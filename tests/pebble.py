@@ -25,6 +25,7 @@ from leyden.daemons.workshop import place
 from leyden.errors import SetupError
 from tests.authority import Authority
 from tests.ports import free_port, free_ports
+from tests.programs import only_with_all
 
 BLOCKED = "blocked.nodes.test"
 BINDING_ID, BINDING_SECRET = "harbour", "bGlnaHRob3VzZS1saWdodGhvdXNlLWxpZ2h0aG91c2U"
@@ -48,6 +49,7 @@ class Pebble:
 
 async def program() -> Path:
     """Build it, or find it built; skip where neither can be done."""
+    only_with_all("pebble")
     cache = builds.default_cache(os.environ)
     try:
         await builds.build([(_SET, _PROGRAM)], cache=cache)

@@ -2,14 +2,12 @@
 
 import asyncio
 import hashlib
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import pytest
-
 from tests.ports import free_port
+from tests.programs import require
 
 PASSWORD = 'a tide "of \\ 9' + "é"
 
@@ -60,9 +58,7 @@ class RealTor:
 
 def program() -> str:
     """Return where tor is; skip without."""
-    if (found := shutil.which("tor", path="/usr/bin:/usr/sbin:/usr/local/bin")) is None:
-        pytest.skip("tor is not installed; on Debian: apt-get install tor")
-    return found
+    return str(require("tor"))
 
 
 def hashed(password: str) -> str:

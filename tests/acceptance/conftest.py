@@ -8,7 +8,7 @@ import pytest
 import pytest_asyncio
 
 from tests.acceptance.town import Town
-from tests.devnet.conftest import built
+from tests.programs import built
 from tests.reaper import in_memory
 
 
@@ -22,9 +22,7 @@ def open_folder() -> Iterator[Path]:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def town(open_folder: Path) -> AsyncIterator[Town]:
-    cache = Path.home() / ".cache" / "leyden" / "daemons"
-    if not list(cache.glob("lnd-0.20.2-*/bin/lnd")):
-        pytest.skip("no lnd here: `leyden daemons build` makes one")
+    built("lnd", "btcd")
     town = Town(open_folder)
     try:
         await town.up()

@@ -3,7 +3,6 @@ the node's name."""
 
 import asyncio
 import os
-import shutil
 from base64 import b64decode
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from leyden.daemons.workshop import place
 from leyden.web.recipes import RECIPES
 from tests.acceptance.town import Owned, Town
 from tests.npm import installed
+from tests.programs import require
 from tests.web.screen import Screen, chromium
 
 _LN_SERVICE = Path(__file__).parents[1] / "ln-service-58.1.0"
@@ -71,8 +71,9 @@ async def folder_of(town: Town, node: Owned, folder: Path) -> Path:
 
 async def run(folder: Path, *command: str | Path) -> str:
     """Run it there, with the node's name in /etc/hosts; give what it printed."""
-    if os.geteuid() != 0 or shutil.which("unshare") is None:
+    if os.geteuid() != 0:
         pytest.skip("only root can give a program another /etc/hosts")
+    require("unshare")
     lncli = place(build.default_cache(os.environ), *find("lncli")).parent
     process = await asyncio.create_subprocess_exec(
         *("unshare", "--mount", "sh", "-c", _WITH_HOSTS, folder / "hosts"),

@@ -18,16 +18,14 @@ from leyden.errors import NodeAway, NodeRefused
 from tests.acceptance import window as windows
 from tests.acceptance.town import Owned, Town
 from tests.acceptance.window import Window
+from tests.programs import needs
 from tests.web.wallet import sealing
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.skipif(
-        windows.CHROMIUM is None or windows.CERTUTIL is None,
-        reason="no Chromium or certutil here: apt-get install chromium libnss3-tools",
-    ),
+    needs("chromium", "certutil"),
 ]
 
 PASSWORD = "a lamp in the harbour"

@@ -19,7 +19,7 @@ from leyden.devnet.calls import calling
 from leyden.devnet.daemon import claim
 from leyden.devnet.hosted import Hosted, hosted
 from tests.acceptance.town import LEYDEN, Refused, Town
-from tests.devnet.conftest import built
+from tests.programs import built
 
 pytestmark = [
     pytest.mark.real,

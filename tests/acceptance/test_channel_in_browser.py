@@ -9,13 +9,14 @@ from playwright.async_api import Page
 
 from leyden.devnet import access, wallet
 from tests.acceptance.town import Town
-from tests.web.screen import CHROMIUM, MISSING, Screen, chromium
+from tests.programs import needs
+from tests.web.screen import Screen, chromium
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.skipif(CHROMIUM is None, reason=MISSING),
+    needs("chromium"),
 ]
 
 PATIENCE_MS = 120_000

@@ -7,20 +7,17 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance import window as windows
 from tests.acceptance.test_browser import OTHER, alice, backup, turn_to
 from tests.acceptance.town import LEYDEN, Owned, Town
 from tests.acceptance.window import Window
+from tests.programs import needs
 from tests.web.wallet import sealing
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.skipif(
-        windows.CHROMIUM is None or windows.CERTUTIL is None,
-        reason="no Chromium or certutil here: apt-get install chromium libnss3-tools",
-    ),
+    needs("chromium", "certutil"),
 ]
 
 SATS = 2_000_000

@@ -46,8 +46,8 @@ from leyden.values import replace
 from tests import cargo
 from tests.acceptance.bitcoind import bitcoind
 from tests.contracts.treasuries import owners_access
-from tests.devnet.conftest import built
 from tests.ports import free_ports
+from tests.programs import built
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(1_800)]
 

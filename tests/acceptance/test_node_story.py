@@ -4,7 +4,6 @@ import asyncio
 import base64
 import os
 import re
-import shutil
 import socket
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
@@ -16,19 +15,14 @@ import pytest
 
 from leyden import processes
 from leyden.errors import NodeAway, NodeRefused
-from leyden.runtimes import nftables
 from tests.acceptance.town import SETTINGS, Owned, Refused, Town
+from tests.programs import as_root_with_nft, needs
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
 ]
-
-needs_curl = pytest.mark.skipif(
-    shutil.which("curl") is None,
-    reason="curl is not installed; on Debian: apt-get install curl",
-)
 
 CAPACITY = 1_000_000
 
@@ -108,7 +102,7 @@ async def curl(town: Town, node: Owned, path: str, *words: str) -> tuple[int, st
     return command.returncode or 0, output.decode()
 
 
-@needs_curl
+@needs("curl")
 async def test_from_the_wish_to_the_end(town: Town) -> None:
     node = await town.create("harbour light")
     await town.says(node, "waiting_init")
@@ -179,7 +173,7 @@ async def test_from_the_wish_to_the_end(town: Town) -> None:
     assert (folder / "lnd" / "data").exists(), "its data is kept for a while"
 
 
-@needs_curl
+@needs("curl")
 async def test_pages_of_the_dashboard_may_talk_to_a_node_and_no_others(
     town: Town,
 ) -> None:
@@ -365,10 +359,7 @@ async def test_each_node_is_a_user_of_its_own(town: Town) -> None:
     assert not any("\t0\t" in user for user in users)
 
 
-@pytest.mark.skipif(
-    os.geteuid() != 0 or bool(nftables.unavailable_reason()),
-    reason="only root can hold nodes to an egress policy, and with nft",
-)
+@as_root_with_nft()
 async def test_a_node_is_no_way_into_the_platform(town: Town) -> None:
     """Its owner tells lnd whom to call; what is private is not called."""
     node = await town.create("curious light")

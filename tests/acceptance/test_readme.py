@@ -1,6 +1,7 @@
 """The pages as their readers meet them: a fresh clone, an empty home, words as written.
 
-Only the cache of built daemons is warm. `up` runs in one terminal, and the rest in
+Only the cache of built daemons is warm, and the ports are free ones: whoever runs the
+tests may have an `up` of their own. `up` runs in one terminal, and the rest in
 another, as the README says. The quickstart and the page of the API are tried on the
 same `up`; the quickstart's first and last block bring it up once more, and end it.
 """
@@ -10,7 +11,6 @@ import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import time
 import urllib.request
@@ -21,23 +21,22 @@ import pytest
 
 from leyden.daemons.build import default_cache
 from leyden.settings import every_setting
-from tests.ports import free_network, free_ports
+from tests.ports import free_network, free_port, free_ports
+from tests.programs import built, needs
 
 ROOT = Path(__file__).parents[2]
 PORTS = tuple(
-    value
-    for name, value, _ in every_setting()
+    f"LEYDEN_{name.upper()}"
+    for name, _, _ in every_setting()
     if name.startswith(("api_port", "gateway_", "metrics_port", "devnet_"))
     and name.endswith("_port")
 )
+_LISTENER = ":9911"  # where the pages receive webhooks
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(1200),
-    pytest.mark.skipif(
-        shutil.which("curl") is None,
-        reason="curl is not installed; on Debian: apt-get install curl",
-    ),
+    needs("curl"),
 ]
 
 
@@ -57,8 +56,9 @@ def typed(
     lines: Iterable[str], folder: Path, environment: dict[str, str]
 ) -> subprocess.CompletedProcess[str]:
     """Type lines into one shell, and see that none of them fails."""
+    script = "\n".join(lines).replace(_LISTENER, f":{free_port()}")
     done = subprocess.run(
-        ["bash", "-c", "set -euo pipefail\n" + "\n".join(lines)],
+        ["bash", "-c", f"set -euo pipefail\n{script}"],
         cwd=folder,
         env=environment,
         capture_output=True,
@@ -92,6 +92,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
             wanted[name] = os.environ[name]
     # What is not in the words is no other installation's on this machine.
     own = {
+        **{name: str(free_port()) for name in PORTS},
         "LEYDEN_NODES_ADDRESSES": free_network(),
         "LEYDEN_PEER_PORTS": ",".join(map(str, free_ports(20))),
     }
@@ -101,11 +102,7 @@ def environment(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def up(clone: Path, environment: dict[str, str]) -> Iterator[Path]:
     """The first terminal."""
-    for port in PORTS:
-        with socket.socket() as probe:
-            assert probe.connect_ex(("127.0.0.1", port)) != 0, (
-                f"port {port} is in use; this test needs the ports of the README"
-            )
+    built("lnd", "btcd", "poold", "auctioneer")
     command, _, _ = commands()
     with (
         (clone / "up.out").open("w") as said,
@@ -187,7 +184,7 @@ def stranger(up: Path, environment: dict[str, str]) -> dict[str, str]:
     return {**environment, **given}
 
 
-@pytest.mark.skipif(shutil.which("jq") is None, reason="needs jq, as its readers do")
+@needs("jq")
 def test_the_api_quickstart_works_with_a_url_and_a_key_alone(
     stranger: dict[str, str], tmp_path: Path
 ) -> None:

@@ -11,13 +11,13 @@ from leyden.errors import NodeRefused
 from leyden.web.recipes import RECIPES
 from tests.acceptance import recipes
 from tests.acceptance.town import Owned, Town
-from tests.web.screen import CHROMIUM, MISSING
+from tests.programs import needs
 
 pytestmark = [
     pytest.mark.real,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
-    pytest.mark.skipif(CHROMIUM is None, reason=MISSING),
+    needs("chromium"),
 ]
 _HASH = "00" * 32
 # What each app calls, as far as a macaroon may forbid it. What would change something

@@ -12,9 +12,9 @@ import pytest
 
 from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
 from leyden.devcluster import binaries
 from tests.ports import free_ports
+from tests.programs import built
 
 ROOT = Path(__file__).parents[2]
 WITH_UP = ("lnd", "lncli", "btcd", "btcctl", "poold", "auctioneer")
@@ -129,10 +129,7 @@ def test_wheels_need_neither_go_nor_minutes(
     environment: Path, stranger: Stranger, tmp_path: Path
 ) -> None:
     """`up`, and a first node, from wheels alone: nothing is built, and nothing kept."""
-    cache = default_cache(os.environ)
-    for name in WITH_UP:
-        if not place(cache, *catalogue.find(name)).exists():
-            pytest.skip(f"{name} is not built: leyden daemons build {name}")
+    built(*WITH_UP)
     made: list[Path] = []
     for each in ("one", "other"):
         subprocess.run(

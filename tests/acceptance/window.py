@@ -7,7 +7,6 @@ explains; certificate errors are never ignored.
 import base64
 import json
 import os
-import shutil
 import subprocess
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, suppress
@@ -21,8 +20,7 @@ from cryptography.hazmat.primitives import hashes
 from playwright.async_api import BrowserContext, Page, async_playwright
 from playwright.async_api import TimeoutError as NeverSeen
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-CERTUTIL = shutil.which("certutil")
+from tests.programs import require
 
 
 @dataclass
@@ -58,14 +56,13 @@ class Window:
 @asynccontextmanager
 async def opened(folder: Path, *, trusting: Path | None) -> AsyncIterator[Window]:
     """Open a browser that trusts this authority, or none but the usual."""
-    assert CHROMIUM is not None
     folder.mkdir()
     if trusting is not None:
         trust(folder, trusting)
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
             folder / "profile",
-            executable_path=CHROMIUM,
+            executable_path=require("chromium"),
             env={**os.environ, "HOME": str(folder)},
             args=[
                 "--no-sandbox",

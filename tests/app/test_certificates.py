@@ -1,7 +1,6 @@
 """A whole platform whose names a real ACME authority vouches for."""
 
 import asyncio
-import os
 import socket
 import ssl
 import uuid
@@ -15,9 +14,6 @@ from cryptography import x509
 from leyden import processes
 from leyden.app import installation
 from leyden.app.migration import migrate
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
 from leyden.domain.nodes import Action, Network, Node, Status, Type
 from leyden.domain.times import utc_now
 from leyden.errors import SetupError
@@ -31,6 +27,7 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings, load
 from tests import pebble
 from tests.ports import free_port, free_ports
+from tests.programs import built
 
 API = "api.harbour.test"
 WISH = {
@@ -48,9 +45,7 @@ pytestmark = pytest.mark.real
 
 @pytest.fixture(autouse=True)
 def _lnd() -> None:
-    tools, lnd = catalogue.find("lnd")
-    if not place(default_cache(os.environ), tools, lnd).exists():
-        pytest.skip("no lnd here: `leyden daemons build` makes one")
+    built("lnd")
 
 
 @pytest.mark.parametrize("bound", [False, True])

@@ -17,9 +17,9 @@ from leyden.runtimes.egress_policy import table_of
 from leyden.runtimes.layout import Layout
 from leyden.runtimes.placement import Placement
 from leyden.settings import Settings
-from tests.app.test_local_egress import WITH_NFT
 from tests.contracts.runtimes import a_loopback_network
 from tests.ports import free_port
+from tests.programs import as_root_with_nft
 
 # Root keeps all it is but what nft needs; whoever is not root lacks that already.
 WITHOUT_NFT = (
@@ -120,7 +120,7 @@ async def test_a_storm_of_starts_shares_a_look() -> None:
     assert looks == []
 
 
-@WITH_NFT
+@as_root_with_nft()
 async def test_a_start_puts_the_policy_back_that_somebody_flushed(
     tmp_path: Path,
 ) -> None:

@@ -1,6 +1,5 @@
 """Whom nodes run as, and what the settings open to them: with nft where it is."""
 
-import os
 import secrets
 from collections.abc import Iterator
 from ipaddress import ip_network
@@ -20,12 +19,9 @@ from leyden.runtimes.placement import Placement
 from leyden.settings import Settings
 from leyden.values import replace
 from tests.contracts.runtimes import a_loopback_network
+from tests.programs import as_root_with_nft
 
 BTCD = Btcd(host="127.0.0.1:18556", user="u", password="p", certificate=b"c")
-WITH_NFT = pytest.mark.skipif(
-    os.geteuid() != 0 or bool(nftables.unavailable_reason()),
-    reason="only root can hold users to a policy, and with nft",
-)
 
 
 @pytest.fixture
@@ -80,7 +76,7 @@ def test_a_signer_may_be_where_nodes_or_webhooks_reach() -> None:
     assert not node_openings.signers(Settings()).permits_host("10.1.2.3", 10_009)
 
 
-@WITH_NFT
+@as_root_with_nft()
 def test_each_installation_has_users_of_its_own_and_keeps_them(
     homes: list[Settings], placement: Placement
 ) -> None:
@@ -93,7 +89,7 @@ def test_each_installation_has_users_of_its_own_and_keeps_them(
     assert local_egress.enforce(homes[0], placement, grounds(BTCD)) == one
 
 
-@WITH_NFT
+@as_root_with_nft()
 def test_users_that_were_set_are_taken_or_refused(
     homes: list[Settings], placement: Placement
 ) -> None:
@@ -104,7 +100,7 @@ def test_users_that_were_set_are_taken_or_refused(
         local_egress.enforce(settled, placement, grounds(BTCD))
 
 
-@WITH_NFT
+@as_root_with_nft()
 async def test_a_policy_that_was_taken_away_is_applied_again(
     homes: list[Settings], placement: Placement
 ) -> None:

@@ -23,9 +23,6 @@ from leyden.app.opening import opened
 from leyden.app.restored import Restored
 from leyden.backups import recovery
 from leyden.backups.store import Store
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
 from leyden.domain.accounts import Person
 from leyden.domain.sign_in import Session
 from leyden.market.simulated import SimulatedMarket
@@ -37,6 +34,7 @@ from leyden.settings import Settings, load
 from leyden.storage.stores import Stores
 from tests.backups.quick_keys import make_quick
 from tests.domain.nodes import a_node
+from tests.programs import built
 from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness
 
 Result = TypeVar("Result")
@@ -104,14 +102,7 @@ class Kept:
 
 @pytest.fixture(scope="session")
 def programs() -> Programs:
-    cache = default_cache(os.environ)
-    found = {
-        name: place(cache, *catalogue.find(name))
-        for name in ("restic", "age", "age-keygen")
-    }
-    for name, path in found.items():
-        if not path.exists():
-            pytest.skip(f"{name} is not built: leyden daemons build {name}")
+    built("restic", "age", "age-keygen")
     return asyncio.run(places.programs(os.environ))
 
 

@@ -34,6 +34,7 @@ from leyden.errors import SetupError
 from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_chain, trusting_whenever
 from tests.certificates import forged
+from tests.programs import require
 
 NAME = "harbour.nodes.test"
 GO_CLIENT = """
@@ -127,9 +128,7 @@ def python_trusts(port: int, ca: Path, name: str = NAME) -> bool:
 
 
 def curl_trusts(port: int, ca: Path, name: str = NAME) -> bool:
-    curl = shutil.which("curl")
-    if curl is None:
-        pytest.skip("curl is not installed")
+    curl = require("curl")
     url = f"https://{name}:{port}/"
     done = subprocess.run(
         [curl, "-sS", "--resolve", f"{name}:{port}:127.0.0.1", "--cacert", ca, url],
@@ -142,9 +141,7 @@ def curl_trusts(port: int, ca: Path, name: str = NAME) -> bool:
 
 @pytest.fixture(scope="session")
 def go_client(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    go = shutil.which("go") or shutil.which("/usr/local/go/bin/go")
-    if go is None:
-        pytest.skip("Go is not installed")
+    go = require("go")
     folder = tmp_path_factory.mktemp("go")
     (folder / "main.go").write_text(GO_CLIENT)
     env = {**os.environ, "GO111MODULE": "off", "GOFLAGS": "", "GOWORK": "off"}

@@ -30,7 +30,7 @@ from tests.certificates.test_authority import (
     python_trusts,
     serving,
 )
-from tests.web.screen import CHROMIUM, MISSING
+from tests.programs import needs, require
 
 OURS = scope(["nodes.test", "api.test", "127.0.0.1"])
 NETWORK = ipaddress.ip_network("10.0.0.0/8")
@@ -80,7 +80,7 @@ def test_root_and_intermediate_are_critically_constrained(authority: Authority) 
 def test_openssl_refuses_other_names(
     authority: Authority, folder: Path, tmp_path: Path
 ) -> None:
-    openssl = shutil.which("openssl") or pytest.skip("openssl is not installed")
+    openssl = require("openssl")
     path = tmp_path / "shown.pem"
 
     def verifies(tls: Tls) -> bool:
@@ -125,8 +125,7 @@ def test_go_refuses_other_names(
 def test_nss_refuses_other_names(
     authority: Authority, folder: Path, tmp_path: Path, library: list[str]
 ) -> None:
-    if shutil.which("vfychain") is None:
-        pytest.skip("no vfychain here; on Debian: apt-get install libnss3-tools")
+    require("vfychain")
     store = f"sql:{trusting(tmp_path / 'nss', folder / 'root.pem')}"
 
     def verifies(tls: Tls) -> bool:
@@ -141,7 +140,7 @@ def test_nss_refuses_other_names(
     _expect(verifies, authority, folder)
 
 
-@pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+@needs("chromium")
 async def test_chromium_refuses_other_names(
     authority: Authority, folder: Path, tmp_path: Path
 ) -> None:
@@ -152,7 +151,7 @@ async def test_chromium_refuses_other_names(
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
             home / "profile",
-            executable_path=CHROMIUM,
+            executable_path=require("chromium"),
             env={"HOME": str(home)},
             args=["--no-sandbox", "--host-resolver-rules=MAP * 127.0.0.1"],
         )
@@ -172,8 +171,7 @@ async def test_chromium_refuses_other_names(
 
 def trusting(database: Path, root: Path) -> Path:
     """Make a database of NSS that trusts this root."""
-    if shutil.which("certutil") is None:
-        pytest.skip("no certutil here; on Debian: apt-get install libnss3-tools")
+    require("certutil")
     database.mkdir(parents=True)
     for words in (
         ["-N", "--empty-password"],
@@ -197,7 +195,7 @@ def _expect(
 def test_without_an_address_of_ours_no_address_is_allowed(
     folder: Path, tmp_path: Path
 ) -> None:
-    openssl = shutil.which("openssl") or pytest.skip("openssl is not installed")
+    openssl = require("openssl")
     only = scope(["nodes.test"])
     authority = open_or_create(folder, now=datetime.now(UTC), scope=only)
     assert scope_of(authority.root) == only

@@ -8,10 +8,8 @@ import pytest
 
 from leyden.cli.wallet import throwaway
 from leyden.cli.wallet.throwaway import throwaway_lnd
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
 from leyden.errors import Refused
+from tests.programs import built
 
 pytestmark = pytest.mark.real
 MEMORY = Path("/dev/shm")  # noqa: S108
@@ -25,10 +23,7 @@ PUBLIC_KEY = "02c614c8cdb819ac27d8e6a91d3971f053111979ff0cf02dd4ce63a9760ab21946
 
 @pytest.fixture(scope="module")
 def lnd() -> Path:
-    path = place(default_cache(os.environ), *catalogue.find("lnd"))
-    if not path.exists():
-        pytest.skip("lnd is not built: leyden daemons build lnd")
-    return path
+    return built("lnd")["lnd"]
 
 
 def inside() -> list[Path]:

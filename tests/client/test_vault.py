@@ -2,7 +2,6 @@
 
 import base64
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ from leyden.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_back
 from leyden.client import jwe, vault
 from leyden.client.vault import Backup
 from leyden.errors import CannotOpen, Malformed, WrongPassword
+from tests.programs import needs
 
 NODE = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
 OTHER = "2d7e5f30-8b55-4d4a-8b1f-1d2a3c8e0f66N"
@@ -89,7 +89,7 @@ def test_the_platform_takes_it_for_ciphertext(sealed: str) -> None:
     check_backup(macaroon, kind="macaroon", limit=MACAROON_LIMIT)
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no node here to open it")
+@needs("node")
 def test_another_program_opens_it(sealed: str) -> None:
     opened = subprocess.run(
         ["node", "-e", OPENED_BY_NODE, PASSWORD, sealed],
@@ -115,7 +115,7 @@ def test_what_older_clients_sealed_is_opened(which: str) -> None:
 
 
 @pytest.mark.parametrize("words", [["-pbkdf2"], ["-md", "sha256"], ["-md", "md5"]])
-@pytest.mark.skipif(shutil.which("openssl") is None, reason="no openssl here")
+@needs("openssl")
 def test_what_openssl_sealed_is_opened(words: list[str]) -> None:
     made = subprocess.run(
         [
@@ -309,7 +309,7 @@ def by_the_page(does: str, text: str) -> str:
     return done.stdout
 
 
-@pytest.mark.skipif(shutil.which("node") is None, reason="no node here to run it")
+@needs("node")
 def test_the_dashboards_pages_and_we_open_what_the_other_sealed(sealed: str) -> None:
     assert by_the_page("open", sealed) == WORDS
     theirs = by_the_page("seal", WORDS)

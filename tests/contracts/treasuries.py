@@ -41,8 +41,8 @@ from leyden.payments.treasury import Treasury
 from leyden.values import replace
 from tests.contracts import rivals
 from tests.contracts.blocks import block_after
-from tests.devnet.conftest import built
 from tests.ports import free_ports
+from tests.programs import built
 
 CHAIN = "simnet"
 _CHANNEL = 10_000_000

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.crash.victim import TASKS
+from tests.programs import require
 
 EVERY_TASK = sorted(f"task {number}" for number in range(TASKS))
 # Every sixth place to kill at, others each time; all of them with `--long`.
@@ -89,6 +90,4 @@ def fresh(sqlite_template: Path, tmp_path: Path) -> Iterator[str]:
 
 @pytest.fixture
 def strace() -> None:
-    if shutil.which("strace") is None:
-        assert not os.environ.get("CI"), "CI installs strace"
-        pytest.skip("strace is not installed; on Debian: apt-get install strace")
+    require("strace")

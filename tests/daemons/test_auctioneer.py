@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from leyden.daemons.catalogue import ToolSet
-from tests.devnet.conftest import built
 from tests.go_tests import assert_its_own_tests_pass
+from tests.programs import built
 
 FOLDER = Path(__file__).parents[2] / "auctioneer"
 

@@ -25,8 +25,8 @@ from leyden.runtimes.kubernetes import permissions
 from leyden.settings import Settings
 from leyden.storage.secrets import load_keyring
 from leyden.values import replace
-from tests.cluster import skip_unless_built
 from tests.devcluster.clusters import program
+from tests.programs import built
 
 ROOT = Path(__file__).parents[2] / "deploy"
 EVERYWHERE = "0.0.0.0"  # noqa: S104  within a pod
@@ -41,7 +41,7 @@ OBJECTS = [each for each in yaml.safe_load_all(MANIFEST.read_text()) if each]
 
 
 def helm(*words: object) -> "subprocess.CompletedProcess[str]":
-    skip_unless_built("helm")
+    built("helm")
     return subprocess.run(
         [program("helm"), *map(str, words)], capture_output=True, text=True, check=False
     )

@@ -17,11 +17,9 @@ from deploy.images.sbom import Part
 from deploy.images.tars import Entry, folder, layer
 
 from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
 from leyden.devcluster import packages
 from leyden.errors import SetupError
-from tests.cluster import skip_unless_built
+from tests.programs import built
 
 ROOT = Path(__file__).parents[2]
 DOCKERFILES = sorted(HERE.glob("*/Dockerfile"))
@@ -104,9 +102,7 @@ def test_built_twice_they_are_the_same_bytes_and_say_what_is_in_them(
     tmp_path: Path,
 ) -> None:
     tools, lnd = catalogue.find("lnd")
-    if not place(default_cache(os.environ), tools, lnd).exists():
-        pytest.skip("lnd is not built: leyden daemons build lnd")
-    skip_unless_built("companion")
+    built("lnd", "companion")
     names = ("companion", f"lnd-{lnd.version}")
     one, other = (build(tmp_path / each, *names) for each in ("one", "other"))
     for name in names:

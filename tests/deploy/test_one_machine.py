@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 import socket
 import subprocess
 import sys
@@ -20,6 +19,7 @@ from leyden.cli.commands import COMMANDS
 from tests.devcluster.clusters import until
 from tests.installations import SETTINGS
 from tests.ports import free_ports
+from tests.programs import require
 
 ROOT = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((ROOT / "systemd").glob("*.service"))
@@ -30,9 +30,7 @@ MOST_EXPOSED_OTHERWISE = 40
 
 
 def analyze(*words: object) -> "subprocess.CompletedProcess[str]":
-    program = shutil.which("systemd-analyze")
-    if program is None:
-        pytest.skip("there is no systemd-analyze on this machine")
+    program = require("systemd-analyze")
     return subprocess.run(
         [program, *map(str, words)], capture_output=True, text=True, check=False
     )
@@ -124,8 +122,9 @@ def test_the_compose_file_runs_what_is_built_with_settings_that_are() -> None:
 @pytest.fixture
 def bounded(memory_path: Path) -> Iterator[Callable[..., str]]:
     """Commands as the unit runs them: root, within its capabilities."""
-    if os.geteuid() or shutil.which("setpriv") is None:
-        pytest.skip("this takes root, and setpriv")
+    if os.geteuid():
+        pytest.skip("only root has capabilities to give up")
+    require("setpriv")
     [line] = [
         each
         for each in (ROOT / "systemd/leyden.service").read_text().splitlines()

@@ -15,7 +15,8 @@ from leyden.payments.treasury import Treasury
 from leyden.settings import Settings
 from leyden.values import replace
 from tests.contracts.treasuries import owners_access
-from tests.devnet.conftest import built, some_ports
+from tests.devnet.conftest import some_ports
+from tests.programs import built
 
 CAPACITY: Final = 2_000_000
 THEIRS: Final = 700_000  # pushed to the node's side of it

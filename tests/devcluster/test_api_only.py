@@ -1,6 +1,5 @@
 """An API without machines, made by somebody who may do nothing special."""
 
-import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from itertools import islice
@@ -12,8 +11,8 @@ import pytest
 from leyden.devcluster import binaries, namespaces
 from leyden.devcluster.places import Places
 from leyden.runtimes.kubernetes import permissions, trials
-from tests.cluster import skip_unless_built
 from tests.devcluster.clusters import DevCluster, until
+from tests.programs import built, require
 from tests.runtimes.test_manifests import NODE, TEMPLATE, WITH_COMPANION
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
@@ -24,9 +23,8 @@ POWERLESS = ("setpriv", "--bounding-set=-all", "--inh-caps=-all", "--no-new-priv
 
 @contextmanager
 def made_in(folder: Path) -> Iterator[DevCluster]:
-    skip_unless_built(*binaries.API_ONLY)
-    if shutil.which("setpriv") is None:
-        pytest.skip("setpriv is not here: it is in util-linux")
+    built(*binaries.API_ONLY)
+    require("setpriv")
     made = DevCluster(folder, before=POWERLESS)
     try:
         made.run("up", "--api-only")
@@ -114,9 +112,8 @@ def test_down_ends_a_cluster_whose_record_is_damaged(tmp_path: Path) -> None:
 
 
 def test_a_machine_that_cannot_have_pods_is_told_what_it_lacks(tmp_path: Path) -> None:
-    skip_unless_built(*binaries.WITH_PODS)
-    if shutil.which("setpriv") is None:
-        pytest.skip("setpriv is not here: it is in util-linux")
+    built(*binaries.WITH_PODS)
+    require("setpriv")
     refused = DevCluster(tmp_path, before=POWERLESS).refusal("up")
     assert "this machine can't run a cluster with pods; it lacks:" in refused
     named = ("control groups that can be written", "namespaces for mounts, processes")

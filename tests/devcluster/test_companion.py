@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from leyden.devcluster import binaries
-from tests.cluster import skip_unless_built
 from tests.go_tests import assert_its_own_tests_pass
+from tests.programs import built
 
 FOLDER = Path(__file__).parents[2] / "companion"
 
@@ -14,7 +14,7 @@ FOLDER = Path(__file__).parents[2] / "companion"
 @pytest.mark.real
 @pytest.mark.timeout(300)
 async def test_its_own_tests_pass() -> None:
-    skip_unless_built("companion")
+    built("companion")
     await assert_its_own_tests_pass(binaries.COMPANION)
 
 

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from tests import noise
-from tests.cluster import ensure_up, skip_unless_built
+from tests.cluster import ensure_up
 from tests.devcluster import quay as quays
 from tests.devcluster.clusters import (
     DevCluster,
@@ -29,13 +29,14 @@ from tests.devcluster.clusters import (
 )
 from tests.devcluster.quay import Customer, Owner, Quay, Traffic
 from tests.installations import SETTINGS
+from tests.programs import built
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(900)]
 
 
 @pytest.fixture(scope="module")
 def quay(cluster: DevCluster, postgres_server: str) -> Iterator[Quay]:
-    skip_unless_built("helm")
+    built("helm")
     ensure_up(cluster)
     folder = Path(tempfile.mkdtemp(prefix="quay-"))
     made = quays.built(folder, "platform", "envoy")

@@ -9,9 +9,9 @@ from leyden.devcluster import binaries, namespaces, requirements
 from leyden.devcluster.places import Places
 from leyden.errors import SetupError
 from tests.acceptance.town import Town
-from tests.cluster import skip_unless_built
 from tests.devcluster.clusters import lnds_of
 from tests.ports import free_port
+from tests.programs import built
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(900)]
 
@@ -19,7 +19,7 @@ pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(900)]
 @pytest.fixture
 def town(tmp_path: Path) -> Town:
     """A place for an installation, on a machine that can have a cluster."""
-    skip_unless_built(*binaries.WITH_PODS)
+    built("lnd", "btcd", "poold", "auctioneer", *binaries.WITH_PODS)
     try:
         requirements.check()
     except SetupError as error:

@@ -24,8 +24,9 @@ from leyden.devnet.network import Network
 from leyden.devnet.places import AuctionPorts
 from leyden.errors import LeydenError
 from leyden.market.ticket_text import ref_of
-from tests.devnet.conftest import built, some_ports
+from tests.devnet.conftest import some_ports
 from tests.ports import free_ports
+from tests.programs import built
 
 RATE = 2480
 LEASE = 2016

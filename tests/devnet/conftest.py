@@ -1,38 +1,21 @@
 """Real programs and free ports for private chains."""
 
-import os
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
 from leyden.devnet.network import Network, stop
 from leyden.devnet.places import Ports
 from tests.ports import free_ports
+from tests.programs import built
 
 
 def some_ports() -> Ports:
     """Return free ports for a chain without a market."""
     btcd, peer, grpc, rest = free_ports(4)
     return Ports(btcd=btcd, treasury_peer=peer, treasury_grpc=grpc, treasury_rest=rest)
-
-
-def built(*names: str) -> Mapping[str, Path]:
-    """Return programs as they were built; building them here would take minutes.
-
-    `lnd v0.21.2-beta` is one of another version than the usual.
-    """
-    found = {}
-    for name in names:
-        program = catalogue.find(*name.split())
-        found[name] = place(default_cache(os.environ), *program)
-        if not found[name].exists():
-            pytest.skip(f"{name} is not built: leyden daemons build {name}")
-    return found
 
 
 @pytest.fixture(scope="session")

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import os
 import shutil
 import ssl
 from collections.abc import AsyncIterator
@@ -21,6 +20,7 @@ from leyden.gateway.routes import Address, Listener, Route
 from leyden.values import replace
 from tests.gateway.calls import HOST
 from tests.ports import free_port
+from tests.programs import built
 
 pytestmark = pytest.mark.real
 
@@ -31,10 +31,7 @@ WITHOUT_A_WALLET = "NON_EXISTING"
 
 @pytest.fixture(scope="session")
 def lnd() -> Path:
-    cache = Path(os.environ.get("LEYDEN_CACHE", Path.home() / ".cache" / "leyden"))
-    for built in sorted(cache.glob("daemons/lnd-0.20.2-*/bin/lnd")):
-        return built
-    pytest.skip("no lnd here: `leyden daemons build` makes one")
+    return built("lnd", "lncli")["lnd"]
 
 
 @dataclass(frozen=True)

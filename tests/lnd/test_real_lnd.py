@@ -2,7 +2,6 @@
 
 import base64
 import json
-import os
 import re
 import secrets
 import ssl
@@ -18,9 +17,6 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
 from leyden.domain import node_settings
 from leyden.domain.addresses import Reach
 from leyden.domain.node_settings import Calls, NodeSettings
@@ -35,6 +31,7 @@ from leyden.schemas.node_settings import TABLE
 from leyden.values import replace
 from tests.authority import Authority
 from tests.ports import free_port
+from tests.programs import built
 
 pytestmark = pytest.mark.real
 
@@ -50,10 +47,7 @@ MACAROON = "0201036c6e6402" + "ab" * 40
 
 
 def lnd_of(version: Version) -> Path:
-    tools, program = catalogue.find("lnd", str(version))
-    path = place(default_cache(os.environ), tools, program)
-    if not path.exists():
-        pytest.skip(f"no lnd {version} here: `leyden daemons build` makes one")
+    (path,) = built(f"lnd {version}").values()
     return path
 
 

@@ -13,6 +13,7 @@ from leyden.api.endpoints import OPERATIONS
 from leyden.api.openapi import document
 from leyden.api.operations import Table
 from tests.client.harbour import Harbour
+from tests.programs import needs
 
 HERE = Path(__file__).parent
 CALLS = """
@@ -94,7 +95,7 @@ def test_a_python_client_is_made_without_a_warning_and_works(
     assert "Harbour" in _run(sys.executable, "-c", CALLS, *arguments, folder=tmp_path)
 
 
-@pytest.mark.skipif(shutil.which("npm") is None, reason="needs Node.js and npm")
+@needs("node", "npm")
 def test_typescript_types_are_made_and_compile(described: Path, tmp_path: Path) -> None:
     for file in (HERE / "typescript").iterdir():
         shutil.copy(file, tmp_path)

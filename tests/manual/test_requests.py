@@ -16,6 +16,7 @@ from leyden.api.examples import examples
 from leyden.api.operations import Operation
 from leyden.manual import requests
 from tests.client.harbour import Harbour
+from tests.programs import needs
 
 NAMED = {each.name: each for each in OPERATIONS}
 # One without a path or body, one with a query, one with a body, one with an owner.
@@ -74,7 +75,7 @@ def _operation(name: str) -> Operation:
     return NAMED[name]
 
 
-@pytest.mark.skipif(shutil.which("curl") is None, reason="needs curl")
+@needs("curl")
 def test_the_curl_examples_run(harbour: Harbour) -> None:
     for name in TRIED:
         text = requests.curl(_operation(name), examples()[name])
@@ -89,7 +90,7 @@ def test_the_python_examples_run(harbour: Harbour) -> None:
         assert set(ast.literal_eval(line)) == set(examples()[name].answer), name
 
 
-@pytest.mark.skipif(NODE is None, reason="needs Node.js")
+@needs("node")
 def test_the_javascript_examples_run(harbour: Harbour, tmp_path: Path) -> None:
     tried = (requests.javascript(NAMED[name], examples()[name]) for name in TRIED)
     file = tmp_path / "all.mjs"
@@ -100,7 +101,7 @@ def test_the_javascript_examples_run(harbour: Harbour, tmp_path: Path) -> None:
             assert field in said, (name, field)
 
 
-@pytest.mark.skipif(NODE is None, reason="needs Node.js")
+@needs("node")
 def test_every_javascript_example_is_javascript(tmp_path: Path) -> None:
     texts = (requests.javascript(each, examples()[each.name]) for each in OPERATIONS)
     file = tmp_path / "all.mjs"

@@ -4,7 +4,6 @@ A listener is what proves it: what was refused has not arrived.
 """
 
 import contextlib
-import os
 import secrets
 import socket
 import subprocess
@@ -23,6 +22,7 @@ from leyden.runtimes.egress_policy import EgressPolicy, Opening
 from leyden.runtimes.placement import Placement, can_be_reached
 from leyden.values import replace
 from tests.contracts.runtimes import a_loopback_network
+from tests.programs import as_root_with_nft
 
 FIRST_UID = 7_000 << 16
 WITHIN_S = 10
@@ -53,10 +53,7 @@ PYTHON = python_for_all()
 pytestmark = [
     pytest.mark.real,
     pytest.mark.skipif(PYTHON is None, reason="no Python within reach of other users"),
-    pytest.mark.skipif(
-        os.geteuid() != 0 or bool(nftables.unavailable_reason()),
-        reason="only root can hold users to a policy, and with nft",
-    ),
+    as_root_with_nft(),
 ]
 
 

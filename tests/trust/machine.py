@@ -13,6 +13,7 @@ import pytest
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.certificates.constraints import Scope
 from leyden.certificates.constraints import scope as scope_of_names
+from tests.programs import require
 
 LISTED = Path("/etc/ca-certificates.conf")
 _FEW = 3  # of the system's own: each is looked at whenever one is added
@@ -100,10 +101,10 @@ class Machine:
 
 
 def made(folder: Path) -> Machine:
-    if os.geteuid() != 0 or shutil.which("update-ca-certificates") is None:
-        pytest.skip("a mount namespace and update-ca-certificates need root on Debian")
-    if shutil.which("certutil") is None:
-        pytest.skip("no certutil here; on Debian: apt-get install libnss3-tools")
+    if os.geteuid() != 0:
+        pytest.skip("only root can have a mount namespace with stores of its own")
+    for program in ("unshare", "update-ca-certificates", "certutil"):
+        require(program)
     machine = Machine(folder)
     for each in (machine.person, machine.anchors):
         each.mkdir(parents=True)

@@ -11,10 +11,10 @@ from playwright.async_api import Error, Page, async_playwright
 from leyden.app.installation import running
 from leyden.app.migration import migrate
 from tests.app.test_authority import settings
+from tests.programs import needs, require
 from tests.trust.machine import made
-from tests.web.screen import CHROMIUM, MISSING
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+pytestmark = needs("chromium")
 
 
 @asynccontextmanager
@@ -22,7 +22,7 @@ async def browser(person: Path) -> AsyncIterator[Page]:
     async with async_playwright() as playwright:
         context = await playwright.chromium.launch_persistent_context(
             person / "profile",
-            executable_path=CHROMIUM,
+            executable_path=require("chromium"),
             env={"HOME": str(person)},
             args=["--no-sandbox"],
         )

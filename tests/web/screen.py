@@ -1,6 +1,5 @@
 """A dashboard that real browsers open: Debian's Chromium, on a server of its own."""
 
-import shutil
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,10 +15,9 @@ from playwright.async_api import (
 
 from leyden.api.server import bind, serving
 from leyden.web.site import Site
+from tests.programs import require
 from tests.web.conftest import PASSWORD
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
-MISSING = "no Chromium here; on Debian: apt-get install chromium"
 _AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 _GRAVE = ("serious", "critical")
 _HEAVIEST = 150 * 1024  # of a page with all that it loads, as it is sent
@@ -40,7 +38,7 @@ async def served(site: Site, port: int = 0) -> AsyncIterator[str]:
 async def chromium() -> AsyncIterator[Browser]:
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
+            executable_path=require("chromium"), args=["--no-sandbox"]
         )
         try:
             yield browser

@@ -6,19 +6,19 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from urllib.parse import urlsplit
 
-import pytest
 from playwright.async_api import Page
 
 from leyden.domain.sign_in import totp_code
 from leyden.web.site import Site
+from tests.programs import needs
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
 from tests.web.rooms import DOORS
-from tests.web.screen import CHROMIUM, MISSING, NARROW, Screen, chromium, served
+from tests.web.screen import NARROW, Screen, chromium, served
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+pytestmark = needs("chromium")
 
 
 @asynccontextmanager

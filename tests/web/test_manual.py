@@ -16,11 +16,12 @@ from leyden.manual.site import Manual
 from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.web.site import Site
+from tests.programs import needs
 from tests.web.keyboard import faults_by_keyboard
-from tests.web.screen import CHROMIUM, MISSING, Screen, chromium
+from tests.web.screen import Screen, chromium
 from tests.web.visitor import Visitor
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+pytestmark = needs("chromium")
 NARROW = ViewportSize(width=360, height=740)
 WIDE = ViewportSize(width=1280, height=800)
 

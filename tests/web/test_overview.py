@@ -5,7 +5,6 @@ import re
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-import pytest
 from playwright.async_api import Page, Route
 
 from leyden.domain.observations import State
@@ -13,13 +12,14 @@ from leyden.services.nodes.samples import EVERY
 from leyden.services.platform import Platform
 from leyden.web.site import Site
 from tests.bakery import READER, baked
+from tests.programs import needs
 from tests.services.fleet_harness import FleetHarness
-from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
+from tests.web.screen import Screen, chromium, served
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 from tests.web.wallet.sealing import seal_jwe
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+pytestmark = needs("chromium")
 
 PASSWORD = "a lamp in the harbour"
 KEY = f"02{'ab' * 32}"

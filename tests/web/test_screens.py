@@ -19,12 +19,13 @@ from leyden.web.site import Site
 from leyden.webhooks.fake import FakeSender
 from tests.api.flow.conftest import World
 from tests.ports import free_port
+from tests.programs import needs
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
 from tests.web.keyboard import faults_by_keyboard
 from tests.web.mailroom import SENDS_EMAILS
 from tests.web.rooms import ROOMS, addresses
-from tests.web.screen import CHROMIUM, MISSING, NARROW, WIDE, Screen, chromium, served
+from tests.web.screen import NARROW, WIDE, Screen, chromium, served
 from tests.web.test_channels import ONCE, ordered
 from tests.web.test_nodes import made
 from tests.web.test_team import user_id
@@ -32,7 +33,7 @@ from tests.web.visitor import Visitor
 
 EVIL = "<img src=x onerror=alert(1)>"
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+pytestmark = needs("chromium")
 
 
 @pytest.fixture

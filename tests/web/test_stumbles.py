@@ -9,13 +9,14 @@ from playwright.async_api import Browser, Page
 from leyden.domain.nodes import Action
 from leyden.services.nodes import commands
 from leyden.web.site import Site
+from tests.programs import needs
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import PASSWORD
-from tests.web.screen import CHROMIUM, MISSING, Screen, chromium, served
+from tests.web.screen import Screen, chromium, served
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+pytestmark = needs("chromium")
 
 # More than a browser opens connections to one place.
 MANY = 7

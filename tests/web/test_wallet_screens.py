@@ -8,16 +8,17 @@ from playwright.async_api import Browser, ViewportSize
 from leyden.domain.observations import State
 from leyden.web.site import Site
 from leyden.web.wallet import PAGES
+from tests.programs import needs
 from tests.services.fleet_harness import FleetHarness
 from tests.web.keyboard import faults_by_keyboard
 from tests.web.rooms import WALLET, addresses
-from tests.web.screen import CHROMIUM, MISSING, NARROW, WIDE, Screen, chromium, served
+from tests.web.screen import NARROW, WIDE, Screen, chromium, served
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 from tests.web.wallet.sealing import seal_jwe
 from tests.web.wallet.test_sealing import MACAROON, WORDS
 
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason=MISSING)
+pytestmark = needs("chromium")
 UNCOVER = "for (const e of document.querySelectorAll('#wallet [hidden]')) e.hidden = 0"
 
 

@@ -14,6 +14,7 @@ import pytest
 from leyden.domain.times import utc_now
 from leyden.domain.webhooks import signature_headers
 from tests.npm import installed
+from tests.programs import require
 
 _TESTS = Path(__file__).parents[1]
 _JAVASCRIPT = _TESTS / "standardwebhooks-1.0.0"
@@ -61,8 +62,7 @@ async def test_the_library_of_javascript_verifies_what_we_sign(tmp_path: Path) -
 
 
 async def test_the_library_of_go_verifies_what_we_sign(tmp_path: Path) -> None:
-    if (go := shutil.which("go")) is None:
-        pytest.skip("no Go here; on Debian: apt-get install golang")
+    go = require("go")
     shutil.copytree(_GO, tmp_path / "verify")
     process = await asyncio.create_subprocess_exec(
         *(go, "build", "-mod=readonly", "-o", "verify", "."),

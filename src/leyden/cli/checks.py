@@ -1,6 +1,5 @@
 """Development commands: checks, tests and benchmarks, from a clone."""
 
-import asyncio
 import os
 import subprocess
 import sys
@@ -10,10 +9,6 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.building import building
-from leyden.daemons import build as builds
-from leyden.daemons import catalogue
-from leyden.devcluster import binaries
 from leyden.errors import SetupError
 
 _ROOT = Path(__file__).parents[3]
@@ -53,43 +48,43 @@ def check() -> None:
 
 
 @click.command(context_settings={"ignore_unknown_options": True})
+@click.option(
+    "--all", "everything", is_flag=True, help="Also run tests that need more."
+)
 @click.option("--long", is_flag=True, help="Also run tests that take minutes.")
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-def test(arguments: tuple[str, ...], *, long: bool) -> None:
+def test(arguments: tuple[str, ...], *, everything: bool, long: bool) -> None:
     """Run the tests; ARGUMENTS go to pytest.
 
+    Without ARGUMENTS, it builds the programs that the tests need, and runs the tests
+    that need none of them meanwhile. Only with `--all`, it also builds every version of
+    lnd, restic, age, Kubernetes and Helm, and runs the tests of a browser, nftables and
+    Tor.
+
     \b
-    leyden test                          # everything but the long ones
+    leyden test                          # needs only Python
+    leyden test --all                    # everything but the long ones
     leyden test --long                   # the long ones too
     leyden test tests/api -k whitelist   # some
     """
     _from_a_clone()
     marker = () if long else ("-m", "not long")
     if not arguments:
-        _build_daemons()
         arguments = (
+            # While it builds, tests run that need nothing of it (tests/builds.py).
+            f"--build={'all' if everything or long else 'plain'}",
             # One more than CPUs: tests with real daemons mostly wait for them.
             *("-n", str((os.cpu_count() or 1) + 1)),
             # A file's tests stay together, as they may share a running platform; the
             # longest files come first, so that no processor is left with one alone.
             *("--dist=loadfile", "--no-loadscope-reorder", "--longest-first"),
-            *("--durations=15", "--ask-again"),
+            *("--durations=15", "--ask-again", "-rfE"),
         )
     command = _ours(("pytest", *marker, *arguments))
     sys.stdout.flush()
     # In our place: ending this process ends the tests, and all that they started.
     os.chdir(_ROOT)
     os.execv(command[0], [*command])  # noqa: S606  no shell
-
-
-def _build_daemons() -> None:
-    """Build every program that tests run, so that no test is skipped."""
-    clusters = (binaries.KUBERNETES, binaries.PAUSE, binaries.COMPANION, binaries.HELM)
-    sets = (*catalogue.SETS, *clusters)
-    everything = [(tools, each) for tools in sets for each in tools.programs]
-    cache = builds.default_cache(os.environ)
-    with building() as progress:
-        asyncio.run(builds.build(everything, cache=cache, progress=progress))
 
 
 @click.command(context_settings={"ignore_unknown_options": True})

@@ -1,6 +1,5 @@
 """Debian's Chromium, and the dashboard's modules on a page under a strict policy."""
 
-import shutil
 import threading
 from collections.abc import AsyncIterator, Iterator
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
@@ -12,8 +11,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, Page, async_playwright
 
+from tests.programs import require
+
 STATIC = Path(str(files("leyden.web") / "static"))  # of the package that is imported
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser"))), None)
 # Nodes are other origins, as on the dashboard.
 _POLICY = "default-src 'none'; script-src 'self'; connect-src 'self' http:"
 
@@ -57,11 +57,10 @@ def modules_url() -> Iterator[str]:
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def browser() -> AsyncIterator[Browser]:
-    if CHROMIUM is None:
-        pytest.skip("no Chromium here; on Debian: apt-get install chromium")
+    chromium = require("chromium")
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(
-            executable_path=CHROMIUM, args=["--no-sandbox"]
+            executable_path=chromium, args=["--no-sandbox"]
         )
         yield browser
         await browser.close()

@@ -3,7 +3,6 @@
 import base64
 import hashlib
 import json
-import shutil
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ import pytest
 from leyden.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.client import vault
 from leyden.values import replace
+from tests.programs import needs
 from tests.web.wallet import sealing
 from tests.web.wallet.conftest import Modular
 
@@ -99,10 +99,7 @@ async def test_old_backups_of_cryptojs_open(js: Modular, text: str, kind: str) -
     assert wrong == {"trouble": "password", "says": says}
 
 
-@pytest.mark.skipif(
-    shutil.which("openssl") is None,
-    reason="openssl is not installed; on Debian: apt-get install openssl",
-)
+@needs("openssl")
 @pytest.mark.parametrize("options", [["-pbkdf2"], ["-md", "md5"], []])
 async def test_what_openssl_sealed_opens(js: Modular, options: list[str]) -> None:
     command = ("openssl", "enc", "-aes-256-cbc", "-salt", "-base64", "-A")
