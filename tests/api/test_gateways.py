@@ -180,7 +180,7 @@ async def test_a_far_gateway_lets_in_whom_the_whitelist_names_with_and_without_u
             actor="",
             now=NOW,
         )
-        assert await bob.ended(within_s=1)
+        assert await bob.ended(within_s=10)
         assert not await callers.admitted(node.api_endpoint, BOB)
         assert await alice.open()
 

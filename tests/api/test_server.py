@@ -53,7 +53,7 @@ def test_a_stop_waits_no_longer_than_its_grace() -> None:
         began = time.monotonic()
         server.stop()
         assert busy.is_closed()
-        assert time.monotonic() - began < 4
+        assert time.monotonic() - began < 30
 
 
 def test_a_port_in_use_is_one_clear_line() -> None:

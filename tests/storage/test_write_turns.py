@@ -107,13 +107,13 @@ async def test_another_process_writes_beside_one_that_commits_back_to_back(
 async def test_a_process_that_was_stopped_while_it_waited_holds_up_one_commit(
     database: Path,
 ) -> None:
-    turns = WriteTurns(database, patience_s=0.2)
+    turns = WriteTurns(database, patience_s=1)
     began_s = time.monotonic()
     with somebody_waits(turns_path(database)):
         for _ in range(50):
             async with turns.taken():
                 pass
-    assert time.monotonic() - began_s < 5  # not fifty times as long as the first
+    assert time.monotonic() - began_s < 25  # not fifty times as long as the first
     turns.close()
 
 

@@ -239,7 +239,7 @@ async def test_an_answer_that_does_not_end_is_cut_and_counts(
     assert answer.status == again.status == 200
     assert answer.excerpt.startswith(kept)
     assert len(answer.excerpt) <= 2048
-    assert time.monotonic() - begun < 3
+    assert time.monotonic() - begun < 30
 
 
 async def test_a_receiver_that_speaks_unasked_has_failed(

@@ -1,13 +1,11 @@
-"""The worst that a customer can send, and how long the event loop computes over it.
+"""The worst that a customer can send, and how much work the event loop has with it.
 
 `./leyden test tests/api/nodes/test_worst_cases.py -s` prints the table.
 """
 
 import base64
-import contextlib
 import json
 import random
-import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
 from typing import Any
@@ -22,15 +20,13 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from leyden.api import bodies
 from leyden.ciphertext.recognition import MACAROON_LIMIT
-from leyden.errors import Malformed
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE, refusal, sha256_of
 from tests.ciphertext.test_recognition import COSTLY
 from tests.conftest import NOW
 from tests.der import mersenne, pem, pkcs8
-from tests.loop_time import HEADLINE, MOST_S, Cost, cost, most_s
+from tests.loop_work import HEADLINE, Cost, cost
 from tests.services.fleet_harness import FleetHarness
 from tests.services.histories import replaced_often
 
@@ -112,12 +108,7 @@ async def test_json_is_read_beside_the_loop(
         assert set(answer.json()) == {"message"}
         return answer.status
 
-    found = await holds(f"JSON: {what}", 400, request)
-    # A share of the whole, unlike `most_s`, is the same beside a busy machine.
-    begun = time.thread_time()
-    with contextlib.suppress(Malformed):
-        bodies.parse_json(body)
-    assert found.loop_s < max((time.thread_time() - begun) / 2, MOST_S / 4)
+    await holds(f"JSON: {what}", 400, request)
 
 
 def settings(**changed: Any) -> dict[str, Any]:
@@ -191,8 +182,7 @@ async def test_a_backup_is_looked_into_beside_the_loop(
         status = (await alice.post(f"{path}/macaroon", body)).status
         return 400 if status == 200 else status  # either is as good here
 
-    found = await holds(what, 400, request)
-    assert found.all_s > 2 * found.loop_s or found.all_s < most_s()
+    await holds(what, 400, request)
 
 
 async def test_many_backups_at_once_are_looked_into_one_by_one(
@@ -313,7 +303,7 @@ async def holds(what: str, status: int, request: Callable[[], Any]) -> Cost:
     found = await cost(what, request)
     _table.append(found)
     assert found.status == status
-    assert found.longest_s < most_s(), f"{HEADLINE}\n{found}"
+    assert found.is_short, f"{HEADLINE}\n{found}"
     return found
 
 
