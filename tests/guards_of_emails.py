@@ -93,10 +93,10 @@ GUARDS = (
     Guard(
         "requests for links are counted for an hour",
         "services/people/sign_in.py",
-        "start=now - attempts.KEPT)",
-        "start=now - attempts.TOGETHER)",
-        _RESETS,
-        "grants_nobody_more",
+        "before=now - attempts.KEPT,",
+        "before=now - attempts.TOGETHER,",
+        "tests/services/test_attempts.py",
+        "sqlite and few_at_a_time",
     ),
     Guard(
         "who was in an account has no link once its owner is readmitted",

@@ -58,7 +58,7 @@ from leyden.services.operators.backups.channel_copies import (
     ChannelCopies,
 )
 from leyden.services.operators.backups.scheduled import BACKUPS, Scheduled
-from leyden.services.people import expiring_keys
+from leyden.services.people import expiring_keys, sign_in
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.emails import EMAILS
@@ -76,6 +76,7 @@ STANDING: tuple[str, ...] = (
     "forget answers",
     event_log.FORGETTING,
     expiring_keys.EXPIRING_KEYS,
+    sign_in.FORGETTING,
 )
 STANDING_WITH_ALARMS = (ALARMS,)
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
@@ -119,8 +120,10 @@ def queues(
         clock=platform.clock,
     )
     announce_keys = partial(expiring_keys.announce, clock=platform.clock)
+    forget_sign_ins = partial(sign_in.prune, clock=platform.clock)
     found = [
         Queue(kind=expiring_keys.EXPIRING_KEYS, run=announce_keys, concurrency=1),
+        Queue(kind=sign_in.FORGETTING, run=forget_sign_ins, concurrency=1),
         Queue(kind="forget answers", run=forget_answers, concurrency=1),
         Queue(kind=event_log.FORGETTING, run=forget_events, concurrency=1),
     ]

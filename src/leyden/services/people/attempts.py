@@ -57,19 +57,22 @@ async def count_all(
     within: timedelta,
     now: datetime,
 ) -> None:
-    """Count an attempt under each of these keys; raise TooMany over a limit."""
+    """Count an attempt under each of these keys; raise TooMany over a limit.
+
+    One over a limit is not counted: a stranger who goes on adds no rows.
+    """
     waits = []
     async with platform.database.transaction() as tx:
         for who, limit in counted:
             count, since = await tx.sessions.count_failure(who, now=now, within=within)
             if count > limit:
                 waits.append(since + within - now)
-    if waits:
-        wait_s = max(1, int(max(waits).total_seconds()))
-        raise TooMany(
-            f"Too many attempts. Wait {-(-wait_s // 60)} min and try again.",
-            retry_after_s=wait_s,
-        )
+        if waits:  # raised in the transaction, which ends without the rows
+            wait_s = max(1, int(max(waits).total_seconds()))
+            raise TooMany(
+                f"Too many attempts. Wait {-(-wait_s // 60)} min and try again.",
+                retry_after_s=wait_s,
+            )
 
 
 async def forgive(
