@@ -67,6 +67,7 @@ from leyden.tasks.queues import CLAIM_FOR, Queue
 from leyden.tasks.work import Work
 
 _FORGET_EVERY = timedelta(hours=1)
+_FORGOTTEN_AT_ONCE = 500
 # More than there are connections: a task that gets none is rescheduled.
 _EMAILS_AT_ONCE = 32
 _OPENINGS_AT_ONCE = 512
@@ -110,8 +111,9 @@ def queues(
     async def forget_answers(work: Work) -> None:
         now = platform.clock()
         async with work.transaction() as tx:
-            await tx.answers.delete(now=now)
-            await work.reschedule(tx, due=now + _FORGET_EVERY)
+            deleted = await tx.answers.prune(now=now, most=_FORGOTTEN_AT_ONCE)
+            more = deleted == _FORGOTTEN_AT_ONCE
+            await work.reschedule(tx, due=now if more else now + _FORGET_EVERY)
 
     forget_events = partial(
         event_log.prune,
