@@ -35,19 +35,23 @@ async def count(
     await count_all(platform, counted, within=TOGETHER, now=now)
 
 
-async def count_code(platform: Platform, email: str, *, now: datetime) -> None:
+async def count_code(
+    platform: Platform, email: str, *, here: str, now: datetime
+) -> None:
     """Count a code before it is looked at, wherever it comes from.
 
-    A million codes are few for who has many addresses. Nobody gets so far without the
-    password, so no stranger can use these attempts up.
+    A million codes are few for who has many addresses, or many browsers that signed in
+    before there was an authenticator. Nobody gets so far without the password, so no
+    stranger can use these attempts up. Those of all known browsers are counted apart:
+    who has only the password does not use them up either.
     """
-    of_codes = [(_codes(platform, email), platform.settings.sign_in_failures)]
+    of_codes = [(_codes(platform, email, here), platform.settings.sign_in_failures)]
     await count_all(platform, of_codes, within=TOGETHER, now=now)
 
 
-async def forgive_code(platform: Platform, tx: Stores, email: str) -> None:
+async def forgive_code(platform: Platform, tx: Stores, email: str, here: str) -> None:
     """Uncount a code that was right; those that were wrong stay counted."""
-    await tx.sessions.uncount(_codes(platform, email))
+    await tx.sessions.uncount(_codes(platform, email, here))
 
 
 async def count_all(
@@ -102,8 +106,10 @@ async def uncount(
         await tx.sessions.uncount(who)
 
 
-def _codes(platform: Platform, email: str) -> bytes:
-    return platform.sealer.digest(f"codes of {email}".encode(), purpose=_FAILURES)
+def _codes(platform: Platform, email: str, here: str) -> bytes:
+    where = " where known" if here else ""
+    what = f"codes of {email}{where}"
+    return platform.sealer.digest(what.encode(), purpose=_FAILURES)
 
 
 def _counted(

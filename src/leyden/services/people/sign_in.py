@@ -133,8 +133,7 @@ async def second_factor(
     person = await reader.people.get(session.user_id)
     here = _browser_key(platform, person.email, known)
     await attempts.count(platform, person.email, session.address, here=here, now=now)
-    if not here:
-        await attempts.count_code(platform, person.email, now=now)
+    await attempts.count_code(platform, person.email, here=here, now=now)
     step = await verify_code(platform, person.id, code, now=now)
     async with platform.database.transaction() as tx:
         # What began with a password may have ended with it while the code was typed.
@@ -147,8 +146,7 @@ async def second_factor(
         ):
             raise Unauthorized(WRONG_CODE)
         await attempts.forgive(platform, tx, person.email, session.address, here=here)
-        if not here:
-            await attempts.forgive_code(platform, tx, person.email)
+        await attempts.forgive_code(platform, tx, person.email, here)
         return await begin(
             platform,
             tx,
