@@ -69,7 +69,7 @@ GUARDS = (
     Guard(
         "a reset ends passkeys from before the address was confirmed",
         "services/people/resets.py",
-        "            await tx.second_factors.remove_passkeys(link.user_id)",
+        "            await tx.second_factors.remove_all(link.user_id)",
         "            pass",
         _RESETS,
         "before_the_address",

@@ -69,9 +69,7 @@ class Sessions:
 
     async def prune_failures(self, *, before: datetime, most: int) -> int:
         """Delete some counts of failures that began before then; return how many."""
-        return len(
-            await self._run(sql.prune_failures, before=to_us(before), most=most)
-        )
+        return len(await self._run(sql.prune_failures, before=to_us(before), most=most))
 
     async def count_failure(
         self, who: bytes, *, now: datetime, within: timedelta
