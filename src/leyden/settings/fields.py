@@ -371,7 +371,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     webhooks_kept_s: Seconds = 2_592_000
     """Time to keep deliveries, which can be viewed and redelivered."""
     webhook_tests_per_minute: Count = 10
-    """Maximum tests and redeliveries per minute, per host and organization."""
+    """Maximum tests, redeliveries and resends per minute, per host and organization."""
 
     # Emails
     smtp_host: str = ""
