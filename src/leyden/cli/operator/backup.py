@@ -31,7 +31,7 @@ _KEY = click.option(
     "--key",
     "key_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The recovery key: also decrypts the keys in the backup.",
+    help="The recovery key: also decrypts the keys in the backup, and all changes.",
 )
 
 
@@ -154,7 +154,13 @@ def check(key_file: Path | None, *, as_json: bool) -> None:
     """
     key, programs = _key(key_file), _programs()
     found = on_platform(lambda platform: checking.check(platform, programs, key=key))
-    _print_proof(asdict(found), good="the backups are good", as_json=as_json)
+    good = "the backups are good"
+    if not found.changes_opened:
+        good += (
+            ", but this home has no key for the changes since, so they were not read; "
+            "check with --key"
+        )
+    _print_proof(asdict(found), good=good, as_json=as_json)
 
 
 @backup.command()
