@@ -56,6 +56,7 @@ async def test_its_key_is_known_once_lnd_wrote_it_down(
     wish = {"capacity": 1_000_000, "node_id": node.id}
     for status, wait, words in (
         (Status.WAITING_UNLOCK, None, "unlock its wallet"),
+        (Status.STARTING, "10", "try again in 10 s"),
         (Status.RUNNING, "10", "try again in 10 s"),
     ):
         async with db.transaction() as tx:

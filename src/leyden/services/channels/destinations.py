@@ -92,7 +92,7 @@ async def _key_of(shop: Shop, organization_id: str, node: Node, *, sent: str) ->
     key = known or sent or await reader.orders.key_of_node(organization_id, node.id)
     if not key:
         # lnd writes it down as it is unlocked, and we read it a moment later.
-        comes = node.status is Status.RUNNING
+        comes = node.status in {Status.STARTING, Status.RUNNING}
         first = f"try again in {_KEY_COMES_S} s" if comes else "unlock its wallet"
         raise Conflict(
             f"node: we don't know this node's public key yet; {first}, or send the key "
