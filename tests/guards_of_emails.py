@@ -69,7 +69,7 @@ GUARDS = (
     Guard(
         "a reset ends passkeys from before the address was confirmed",
         "services/people/resets.py",
-        "            await tx.second_factors.remove_passkeys(link.user_id)",
+        "            await tx.second_factors.remove_all(link.user_id)",
         "            pass",
         _RESETS,
         "before_the_address",
@@ -93,10 +93,10 @@ GUARDS = (
     Guard(
         "requests for links are counted for an hour",
         "services/people/sign_in.py",
-        "start=now - attempts.KEPT)",
-        "start=now - attempts.TOGETHER)",
-        _RESETS,
-        "grants_nobody_more",
+        "before=now - attempts.KEPT,",
+        "before=now - attempts.TOGETHER,",
+        "tests/services/test_attempts.py",
+        "sqlite and few_at_a_time",
     ),
     Guard(
         "who was in an account has no link once its owner is readmitted",

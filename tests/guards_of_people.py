@@ -130,7 +130,7 @@ GUARDS = (
         ', f"{email} where known": most * _PER_PERSON}',
         "}",
         _SIGN_IN,
-        "however_many_browsers",
+        "passwords_are_guessed",
     ),
     Guard(
         "a right password uncounts itself alone",
@@ -167,8 +167,8 @@ GUARDS = (
     Guard(
         "codes are counted wherever they come from",
         "services/people/sign_in.py",
-        "        await attempts.count_code(platform, person.email, now=now)",
-        "        pass",
+        "    await attempts.count_code(platform, person.email, here=here, now=now)\n",
+        "",
         _SIGN_IN,
         "however_many",
     ),

@@ -79,8 +79,8 @@ def draft_in(
         _sync(folder)
 
 
-def open_theirs(path: str, _: int = 0, *, folder: int | None = None) -> int:
-    """Open a file in a folder of another user's, to read; also an opener for `open`.
+def open_theirs(path: str, *, folder: int | None = None) -> int:
+    """Open a file in a folder of another user's, to read.
 
     Raise OSError for what is no regular file. A link is not followed, and a pipe is not
     waited for: it would hold us until somebody writes into it.

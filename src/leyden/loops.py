@@ -58,7 +58,7 @@ from leyden.services.operators.backups.channel_copies import (
     ChannelCopies,
 )
 from leyden.services.operators.backups.scheduled import BACKUPS, Scheduled
-from leyden.services.people import expiring_keys
+from leyden.services.people import expiring_keys, sign_in
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.emails import EMAILS
@@ -67,6 +67,7 @@ from leyden.tasks.queues import CLAIM_FOR, Queue
 from leyden.tasks.work import Work
 
 _FORGET_EVERY = timedelta(hours=1)
+_FORGOTTEN_AT_ONCE = 500
 # More than there are connections: a task that gets none is rescheduled.
 _EMAILS_AT_ONCE = 32
 _OPENINGS_AT_ONCE = 512
@@ -76,6 +77,7 @@ STANDING: tuple[str, ...] = (
     "forget answers",
     event_log.FORGETTING,
     expiring_keys.EXPIRING_KEYS,
+    sign_in.FORGETTING,
 )
 STANDING_WITH_ALARMS = (ALARMS,)
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
@@ -109,8 +111,9 @@ def queues(
     async def forget_answers(work: Work) -> None:
         now = platform.clock()
         async with work.transaction() as tx:
-            await tx.answers.delete(now=now)
-            await work.reschedule(tx, due=now + _FORGET_EVERY)
+            deleted = await tx.answers.prune(now=now, most=_FORGOTTEN_AT_ONCE)
+            more = deleted == _FORGOTTEN_AT_ONCE
+            await work.reschedule(tx, due=now if more else now + _FORGET_EVERY)
 
     forget_events = partial(
         event_log.prune,
@@ -119,8 +122,10 @@ def queues(
         clock=platform.clock,
     )
     announce_keys = partial(expiring_keys.announce, clock=platform.clock)
+    forget_sign_ins = partial(sign_in.prune, clock=platform.clock)
     found = [
         Queue(kind=expiring_keys.EXPIRING_KEYS, run=announce_keys, concurrency=1),
+        Queue(kind=sign_in.FORGETTING, run=forget_sign_ins, concurrency=1),
         Queue(kind="forget answers", run=forget_answers, concurrency=1),
         Queue(kind=event_log.FORGETTING, run=forget_events, concurrency=1),
     ]

@@ -293,6 +293,31 @@ def test_the_oldest_silent_caller_makes_room_for_the_next() -> None:
         assert busy.read() is not None
 
 
+def test_slow_body_makes_room_for_the_next_caller() -> None:
+    """Nothing was done with it yet: a stranger's slow bodies keep nobody out."""
+    limits = Limits(connections_per_address=3)
+    with running(Echo(), limits=limits) as server, ExitStack() as open_:
+        busy = open_.enter_context(server.caller())
+        busy.send(SLOW)
+        until(lambda: server.app.begun == ["/slow"])
+        pipelined = open_.enter_context(server.caller())
+        pipelined.send(SLOW + POST + b"Content-Length: 9\r\n\r\na")
+        until(lambda: server.app.begun == ["/slow"] * 2)
+        slow = open_.enter_context(server.caller())
+        slow.send(POST + b"Content-Length: 9\r\n\r\na")
+        until(lambda: len(server.connections) == 3)
+        newcomer = open_.enter_context(server.caller())
+        newcomer.send(ASK)
+        answer = newcomer.read()
+        assert answer is not None
+        assert answer.status == 200
+        assert slow.is_closed()
+        until(lambda: len(server.app.broken) == 1)
+        assert not busy.is_closed(0.1)
+        assert not pipelined.is_closed(0.1)
+        server.app.released.set()
+
+
 def test_when_all_are_busy_the_next_one_is_told_to_wait() -> None:
     for limits in (Limits(connections_per_address=2), Limits(connections=2)):
         with running(Echo(), limits=limits) as server, ExitStack() as open_:

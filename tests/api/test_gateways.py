@@ -244,6 +244,20 @@ async def test_tokens_are_not_guessed_without_end(given: Settings) -> None:
 
 
 @pytest.mark.usefixtures("control")
+async def test_bodies_that_end_too_early_are_counted(given: Settings) -> None:
+    """Who sends none of a token holds a connection, and is no better than a guess."""
+    head = f"POST {PATH} HTTP/1.1\r\nHost: leyden.example\r\nContent-Length: 9\r\n\r\na"
+    for _ in range(3):
+        reader, writer = await asyncio.open_connection("127.0.0.1", given.api_port)
+        writer.write(head.encode())
+        writer.write_eof()
+        assert b" 400 " in await reader.readline()
+        writer.close()
+        await writer.wait_closed()
+    assert (await post(given, asked()))[0] == 429
+
+
+@pytest.mark.usefixtures("control")
 async def test_it_is_asked_by_post_only(given: Settings) -> None:
     assert (await post(given, b"", "GET"))[0] == 405
 

@@ -84,10 +84,17 @@ class Kept:
             return await step(platform)
 
     async def restore(
-        self, home: str = "new", *, wanted: str = "latest", **more: str
+        self,
+        home: str = "new",
+        *,
+        wanted: str = "latest",
+        revoke_keys_as: str = "",
+        **more: str,
     ) -> Restored:
         given, key = self.settings(home, **more), recovery.read(self.key_file)
-        return await restoring.restore(given, self.programs, key, wanted=wanted)
+        return await restoring.restore(
+            given, self.programs, key, wanted=wanted, revoke_keys_as=revoke_keys_as
+        )
 
     async def run(self) -> None:
         await self.on(lambda platform: running.run(platform, self.programs))

@@ -568,3 +568,23 @@ async def test_a_disk_that_fills_up_as_a_chain_begins_leaves_no_file_open(
 async def test_a_folder_that_is_not_mounted_is_not_filled(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         await Folder(tmp_path / "not mounted" / "changes").put("a/1", b"")
+
+
+async def test_check_with_the_recovery_key_opens_changes_when_the_home_has_no_key(
+    kept: Kept,
+) -> None:
+    """As a restore does, which then refuses what is damaged."""
+    await followed(kept, "one", "two")
+    key = recovery.read(kept.key_file)
+    state.save_key(kept.given, Chain(b"x" * 32))
+    async with opened(kept.given) as platform:
+        checked = await checking.check(platform, kept.programs)
+        assert (checked.changes, checked.changes_opened) == (0, False)
+        checked = await checking.check(platform, kept.programs, key=key)
+        assert checked.changes_opened
+        assert checked.changes >= 2
+        kept.damage(changes(kept)[0])
+        with pytest.raises(SetupError, match="is damaged"):
+            await checking.check(platform, kept.programs, key=key)
+    with pytest.raises(SetupError, match="is damaged"):
+        await kept.restore()

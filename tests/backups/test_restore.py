@@ -4,6 +4,7 @@ import asyncio
 import hashlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -21,10 +22,12 @@ from leyden.app.opening import opened
 from leyden.app.restore_place import alone
 from leyden.backups import recovery
 from leyden.backups.store import CHANNELS
-from leyden.errors import SetupError
+from leyden.errors import SetupError, Unauthorized
 from leyden.services.operators.backups import manifest
+from leyden.services.operators.backups import running as backup_runs
 from leyden.services.operators.backups.channel_copies import ChannelCopies
 from leyden.services.operators.verify import verify
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.storage.backups import CHANNEL_BACKUPS_KEPT
 from leyden.values import replace
@@ -85,6 +88,74 @@ async def test_a_lost_home_is_restored_and_stays_stopped_until_somebody_says_so(
     with pytest.raises(SetupError, match="is not a restored home that waits"):
         await takeover.confirm(kept.given, actor="test")
     await kept.run()
+
+
+async def keys_in_force(platform: Platform) -> list[str]:
+    found = await platform.database.reader.keys.list_(HARBOUR)
+    return [each.name for each in found if each.revoked is None]
+
+
+async def a_stolen_key_is_revoked(kept: Kept) -> str:
+    """Create two keys, back them up, and revoke one; return its text."""
+    async with opened(kept.given) as platform:
+        for name in ("lantern", "stolen"):
+            key, text = await api_keys.create(
+                platform,
+                HARBOUR,
+                name=name,
+                scopes=["node"],
+                expires=None,
+                actor="operator:test",
+            )
+        await backup_runs.run(platform, kept.programs)
+        await api_keys.revoke(platform, HARBOUR, key.id, actor="operator:test")
+    return text
+
+
+def typed(kept: Kept, home: str, *options: str | Path) -> str:
+    """Run `leyden backup restore`; return what it prints."""
+    return subprocess.run(
+        [sys.executable, "-c", ITSELF, "backup", "restore", *options],
+        env={**os.environ, "LEYDEN_HOME": str(kept.folder / home)},
+        stdout=subprocess.PIPE,
+        text=True,
+        check=True,
+    ).stdout
+
+
+async def test_restore_says_that_a_revoked_key_works_again(kept: Kept) -> None:
+    stolen = await a_stolen_key_is_revoked(kept)
+    found = await kept.restore()
+    assert found.keys_revoked == 0
+    assert "API keys revoked after" in typed(kept, "another", "--key", kept.key_file)
+    in_force = found.review["api keys in force"]
+    assert [each.partition(": ")[2].split()[0] for each in in_force] == [
+        "lantern",
+        "stolen",
+    ]
+    given = kept.settings("new")
+    # Who reads that can still revoke them all, before the home starts.
+    shown = typed(kept, "new", "--old-machine-is-destroyed", "--revoke-keys")
+    assert "API keys revoked after" not in shown
+    assert re.search(r"keys.revoked +2\n", shown)
+    async with opened(given) as platform:
+        assert await keys_in_force(platform) == []
+        with pytest.raises(Unauthorized):
+            await api_keys.authenticate(platform, stolen, now=platform.clock())
+
+
+async def test_restore_revokes_all_keys_when_it_is_told_to(kept: Kept) -> None:
+    await a_stolen_key_is_revoked(kept)
+    found = await kept.restore(revoke_keys_as="operator:restore")
+    assert found.keys_revoked == 2
+    assert found.review["api keys in force"] == []
+    await takeover.confirm(kept.settings("new"), actor="operator:ada")
+    async with opened(kept.settings("new")) as platform:
+        assert await keys_in_force(platform) == []
+        reader = platform.database.reader
+        logged = await reader.audit.latest(most=20)
+        who = [each.actor for each in logged if each.action == "key revoked"]
+        assert who == ["operator:restore"] * 2
 
 
 async def test_a_restore_replaces_nothing(kept: Kept) -> None:

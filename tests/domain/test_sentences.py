@@ -1,5 +1,7 @@
 """Events in sentences, for people."""
 
+import re
+
 import pytest
 
 from leyden.domain.events import ALARMS, TYPES
@@ -30,3 +32,25 @@ def test_an_alarm_says_itself(kind: str) -> None:
 
 def test_a_fact_that_is_missing_breaks_nothing() -> None:
     assert sentence("node.running", {}) == 'Node "?" is running.'
+
+
+@pytest.mark.parametrize(
+    ("name", "looks_like"),
+    [
+        ("https://evil.example/reset", r"\w+://\w"),
+        ("evil.example", r"\w\.\w"),
+        ("ask @everyone", r"@\w"),
+        ("it@evil.example", r"@\w"),
+        ("/start", r"/\w"),
+    ],
+)
+def test_name_becomes_no_link_in_a_sentence(name: str, looks_like: str) -> None:
+    text = sentence("key.created", {"name": name, "key_id": "7K"})
+    assert re.search(looks_like, name)
+    assert not re.search(looks_like, text)
+    assert text.replace("\u2060", "") == f'API key "{name}" was created.'
+
+
+def test_name_stays_as_it_is_when_it_looks_like_no_link() -> None:
+    text = sentence("node.running", {"name": "harbour light no. 2: old/"})
+    assert text == 'Node "harbour light no. 2: old/" is running.'

@@ -1,3 +1,5 @@
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -70,3 +72,22 @@ def test_the_end_of_a_long_log_is_read_and_no_log_is_none(tmp_path: Path) -> Non
     log.write_text("x" * 3 * LAST_BYTES + f"\n{REQUEST}\n")
     assert len(log_end(log)) == LAST_BYTES
     assert stopped_by_owner(log_end(log), None)
+
+
+def test_log_end_is_empty_when_the_log_is_a_pipe_or_behind_a_link(
+    tmp_path: Path,
+) -> None:
+    """lnd's user may replace it, and we read as root."""
+    home, other = tmp_path / "home", tmp_path / "other"
+    for folder in (home, other):
+        (folder / "logs/bitcoin/regtest").mkdir(parents=True)
+    log = home / "logs/bitcoin/regtest/lnd.log"
+    (other / "logs/bitcoin/regtest/lnd.log").write_text(REQUEST)
+    os.mkfifo(log)
+    assert log_end(log) == b""
+    log.unlink()
+    log.symlink_to(other / "logs/bitcoin/regtest/lnd.log")
+    assert log_end(log) == b""
+    shutil.rmtree(home / "logs")
+    (home / "logs").symlink_to(other / "logs")
+    assert log_end(log) == b""

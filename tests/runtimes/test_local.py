@@ -20,7 +20,7 @@ from leyden import processes
 from leyden.domain.nodes import Node, Type
 from leyden.domain.versions import Version
 from leyden.errors import Away, CannotStart, SetupError
-from leyden.lnd import home
+from leyden.lnd import home, tail
 from leyden.lnd.chains import Chain
 from leyden.lnd.home import Tls
 from leyden.lnd.tail import BEGINNING, END
@@ -41,6 +41,7 @@ from tests.contracts.runtimes import (
 )
 from tests.disks import fill, small_disk
 from tests.domain.nodes import a_node, some_settings
+from tests.lnd.test_log import INFO, LINE
 from tests.loop_work import cost
 from tests.metrics import unknown_nodes
 
@@ -445,7 +446,7 @@ async def test_no_link_leads_out_of_a_nodes_folder(tmp_path: Path, part: str) ->
     own, other = a_node(), replace(a_node(), id="7b1f0c5e-0000-4000-8000-000000000000N")
     chain = layout.grounds[own.network].chain
     for node in (own, other):
-        _logged(layout, node, f"of {node.id}\n".encode())
+        _logged(layout, node, f"of {node.id}\n{INFO}{LINE}\n".encode())
         backup = home.channel_backup(layout.home(node), chain)
         backup.parent.mkdir(parents=True)
         backup.write_bytes(node.id.encode())
@@ -457,6 +458,28 @@ async def test_no_link_leads_out_of_a_nodes_folder(tmp_path: Path, part: str) ->
     assert await homes.channel_backup(own) in {None, own.id.encode()}
     found = homes.read_changes(own, BEGINNING)
     assert found.channel_backup in {None, own.id.encode()}
+    if part.startswith("logs"):
+        log = str(home.log_file(layout.home(own), chain))
+        assert (await homes.catch_up(own, BEGINNING)).complaints == ()
+        assert tail.read_new(log, END) is None
+        assert tail.height_at_the_end(log) == 0
+
+
+async def test_end_is_seen_when_the_log_is_a_pipe(
+    hands: LocalHands, node: Node
+) -> None:
+    """Its lnd's user replaced it, so that we would wait for ever for who writes."""
+    node = await start(hands, node)
+    log = home.log_file(
+        hands.layout.home(node), hands.layout.grounds[node.network].chain
+    )
+    log.parent.mkdir(parents=True, exist_ok=True)
+    log.unlink(missing_ok=True)
+    os.mkfifo(log)
+    processes.signal(hands.identity(node), signal.SIGKILL)
+    await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
+    hands.begin_anew()
+    assert not (await hands.runtime.observe(node)).alive
 
 
 async def test_nobody_waits_for_a_pipe_in_a_nodes_folder(tmp_path: Path) -> None:

@@ -25,6 +25,7 @@ SLACK = "https://hooks.slack.test/services/T0/B0/lantern"
 SHOWN = "https://hooks.slack.test/…"
 TELEGRAM = "https://api.telegram.test/bot7:lantern/sendMessage?chat_id=-100"
 NAMED = '<!channel> & "@everyone" *light*'
+SHOWN_NAME = NAMED.replace("@", "@\u2060")
 
 
 @pytest.fixture
@@ -58,13 +59,18 @@ async def told(office: Office, name: str = NAMED) -> None:
         (
             Format.SLACK,
             SLACK,
-            {"text": 'Node "&lt;!channel&gt; &amp; "@everyone" *light*" is running.'},
+            {
+                "text": 'Node "&lt;!channel&gt; &amp; "@\u2060everyone" *light*" '
+                "is running."
+            },
         ),
         (
             Format.DISCORD,
             "https://discord.test/api/webhooks/1/lantern",
             {
-                "content": r'Node "\<!channel\> & "\@everyone" \*light\*" is running.',
+                "content": r'Node "\<!channel\> & "\@'
+                "\u2060"
+                r'everyone" \*light\*" is running.',
                 "allowed_mentions": {"parse": []},
             },
         ),
@@ -72,7 +78,7 @@ async def told(office: Office, name: str = NAMED) -> None:
             Format.TELEGRAM,
             TELEGRAM,
             {
-                "text": f'Node "{NAMED}" is running.',
+                "text": f'Node "{SHOWN_NAME}" is running.',
                 "link_preview_options": {"is_disabled": True},
             },
         ),

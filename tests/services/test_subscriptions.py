@@ -86,6 +86,11 @@ class Office:
     async def move(self, made: Subscription, url: str) -> None:
         await self._change(made, Wanted(url=url))
 
+    async def resend(self, made: Subscription, after: str = "") -> None:
+        await manual_deliveries.resend(
+            self.dispatcher, TEAM, made.id, after, scopes=ALL, actor="test"
+        )
+
     async def choose(self, made: Subscription, *types: str) -> None:
         await self._change(made, Wanted(types=types))
 
@@ -410,6 +415,57 @@ async def test_a_test_says_that_it_is_one(office: Office) -> None:
             await manual_deliveries.test(
                 office.dispatcher, TEAM, made.id, None, scopes=ALL, actor="test"
             )
+
+
+async def test_resend_is_refused_when_it_was_asked_for_often(office: Office) -> None:
+    made = await office.subscribe("*")
+    for _ in range(20):
+        await office.resend(made)
+        office.now += timedelta(minutes=1)
+    # Nor is there more for who creates it anew.
+    await subscriptions.delete(
+        office.dispatcher, TEAM, made.id, scopes=ALL, actor="test"
+    )
+    made = await office.subscribe("*", id_="2S")
+    with pytest.raises(TooMany, match="20 times an hour") as refused:
+        await office.resend(made)
+    assert refused.value.retry_after_s == 40 * 60
+    office.now += timedelta(minutes=41)
+    await office.resend(made)
+
+
+async def test_resend_has_the_pace_of_tests(office: Office) -> None:
+    made = [await office.subscribe("*", id_=f"{number}S") for number in range(11)]
+    for each in made[:10]:
+        await office.resend(each)
+    with pytest.raises(TooMany, match="tests, redeliveries and resends"):
+        await office.resend(made[10])
+    with pytest.raises(TooMany):
+        await manual_deliveries.test(
+            office.dispatcher, TEAM, made[0].id, None, scopes=ALL, actor="test"
+        )
+
+
+async def test_resuming_has_the_pace_of_tests_when_an_event_has_failed(
+    office: Office,
+) -> None:
+    """Otherwise it would be a way to call a host as often as one likes."""
+    made = await office.subscribe("*")
+    office.sender.answers[URL] = BROKEN
+    for _ in range(20):
+        await office.stop(made, stopped=False)  # nothing waits: nobody is called
+    await office.tell("order.paid")
+    await office.work()
+    for _ in range(10):
+        await office.stop(made, stopped=False)
+        await office.work()
+    with pytest.raises(TooMany):
+        await office.stop(made, stopped=False)
+    with pytest.raises(TooMany):
+        await office.move(made, URL + "/again")
+    await office.move(made, OTHER_URL)
+    await office.stop(made, stopped=True)
+    assert len(office.got()) == 11
 
 
 async def test_a_replaced_secret_signs_for_a_day(office: Office) -> None:

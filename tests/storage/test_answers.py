@@ -1,4 +1,4 @@
-"""Idempotency-Keys in PostgreSQL, where others write between two statements."""
+"""Idempotency-Keys: taken while others write between two statements, and pruned."""
 
 from collections.abc import AsyncIterator
 from datetime import datetime, timedelta
@@ -69,3 +69,24 @@ async def test_a_key_that_is_left_while_it_is_looked_at_is_free(
         found = await claim(tx.answers, holder="the third", now=now)
     assert found is not None
     assert found.holder == "the second"
+
+
+async def test_answers_are_pruned_a_few_at_a_time_when_they_have_expired(
+    db: Database, now: datetime
+) -> None:
+    async with db.transaction() as tx:
+        await tx.accounts.add(Organization(id=TEAM, name=TEAM, created=NOW))
+        for number in range(5):
+            await tx.answers.claim(
+                TEAM,
+                b"%d" % number,
+                request=b"",
+                now=now,
+                expires=now + timedelta(hours=number),
+                holder="",
+            )
+    async with db.transaction() as tx:
+        later = now + timedelta(hours=2)
+        deleted = [await tx.answers.prune(now=later, most=2) for _ in range(3)]
+        assert deleted == [2, 1, 0]
+        assert await tx.quotas.answers(TEAM, most=9, now=now) == 2

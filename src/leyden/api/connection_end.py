@@ -182,7 +182,10 @@ class Ending(HttpToolsProtocol):
     @property
     def is_idle(self) -> bool:
         """Whether the connection has no complete request in progress."""
-        return self._part is not Part.BODY and not self._is_answering()
+        if not self._is_answering():
+            return True
+        begun = self._part is Part.BODY and self._answering is self.cycle
+        return begun and not self.cycle.response_started
 
     def pause_writing(self) -> None:
         """Record when the client stopped reading."""

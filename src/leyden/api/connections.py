@@ -69,7 +69,8 @@ class Connections:
 
     When the limit is reached, the oldest idle connection is closed to admit
     the new one: a client with a thousand silent connections loses them, and
-    no other client notices.
+    no other client notices. One whose body is not complete is idle, too: most
+    endpoints know who sends it, but not all, and nothing was done with it yet.
     """
 
     def __init__(self, limits: Limits, *, wall: Callable[[], float] = time) -> None:

@@ -62,7 +62,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation("POST", f"{_WEBHOOKS}/test", webhooks.test, _NODE, _NOT_NOW),
     Operation("POST", f"{_WEBHOOKS}/rotate-secret", webhooks.rotate_secret, _NODE),
     Operation("GET", "/versions", nodes.list_versions, _NODE),
-    Operation("POST", "/flow/quote", flow.quote, _FLOW),
+    Operation("POST", "/flow/quote", flow.quote, _FLOW, _NOT_NOW),
     Operation(
         "POST",
         "/flow/create",

@@ -8,6 +8,7 @@ header.
 
 import logging
 import time
+from contextlib import suppress
 from typing import Final
 
 import msgspec
@@ -16,7 +17,7 @@ from leyden.api.operations import INTERNAL, Problem
 from leyden.api.reading import LARGEST_BODY, Scope, Send, rate_limited_as
 from leyden.api.request_metrics import count
 from leyden.api.whole import NO_STORE
-from leyden.errors import LeydenError, MethodNotAllowed, Unauthorized
+from leyden.errors import LeydenError, MethodNotAllowed, TooMany, Unauthorized
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.services.shared.limits import RateLimit
 from leyden.services.shared.request_body import ClientLeft, Receive, read_body
@@ -74,7 +75,13 @@ class Gateways:
             raise MethodNotAllowed
         address = rate_limited_as(scope)
         self._failures.check(address, at_s=time.monotonic())
-        body = await read_body(receive, LARGEST_BODY)
+        try:
+            body = await read_body(receive, LARGEST_BODY)
+        except ClientLeft:
+            # It held a connection, and may never have had a token.
+            with suppress(TooMany):
+                self._failures.take(address, at_s=time.monotonic())
+            raise
         try:
             return await self._gateway.answer(body, patience_s=self._patience_s)
         except Unauthorized:

@@ -29,6 +29,7 @@ class Restored(Struct, frozen=True, kw_only=True):
     host: str  # of the machine that was backed up
     confirmed: str = ""  # when an operator said that the old machine is destroyed
     sessions_ended: int = 0
+    keys_revoked: int = 0
     review: dict[str, list[str]] = field(default_factory=dict)
 
 

@@ -60,13 +60,23 @@ async def restore(
     *,
     store: str = "",
     wanted: str = "latest",
+    revoke_keys_as: str = "",
 ) -> Restored:
-    """Restore a backup into this home, which stays stopped; return what to look at."""
+    """Restore a backup into this home, which stays stopped; return what to look at.
+
+    If `revoke_keys_as` names an operator, all API keys are revoked in their name.
+    """
     refuse_occupied(settings)
     beside = folder_beside(settings.home_path)
     with alone(beside):
         return await _restored(
-            settings, programs, key, beside, store=store, wanted=wanted
+            settings,
+            programs,
+            key,
+            beside,
+            store=store,
+            wanted=wanted,
+            revoke_keys_as=revoke_keys_as,
         )
 
 
@@ -78,6 +88,7 @@ async def _restored(
     *,
     store: str,
     wanted: str,
+    revoke_keys_as: str,
 ) -> Restored:
     try:
         place = Store(restic=programs.restic, access=_access(settings, key, store))
@@ -103,7 +114,9 @@ async def _restored(
             path = sqlite_path(url)
             after = await applying.apply(place, fetched.snapshot, path, chain=chain)
             until = after or until
-        found = await _prepare(fetched, url, ring, until=until)
+        found = await _prepare(
+            fetched, url, ring, until=until, revoke_keys_as=revoke_keys_as
+        )
         await channel_copies.add_newest(
             place,
             of_kind(stored, CHANNELS),
@@ -193,12 +206,17 @@ async def _put_database(fetched: Fetched, settings: Settings, url: str) -> None:
 
 
 async def _prepare(
-    fetched: Fetched, url: str, ring: Keyring, *, until: datetime
+    fetched: Fetched,
+    url: str,
+    ring: Keyring,
+    *,
+    until: datetime,
+    revoke_keys_as: str,
 ) -> Restored:
     """Migrate the database; return what there is to look at."""
     await asyncio.to_thread(schema.migrate, url)
     sealing_keys.check(url, ring)
-    found = await review.prepare(url, now=utc_now())
+    found = await review.prepare(url, revoke_keys_as=revoke_keys_as, now=utc_now())
     return Restored(
         backup=fetched.snapshot.id,
         made=fetched.manifest.made,
@@ -206,6 +224,7 @@ async def _prepare(
         restored=to_iso(utc_now()),
         host=fetched.snapshot.host,
         sessions_ended=found.sessions_ended,
+        keys_revoked=found.keys_revoked,
         review=found.lists,
     )
 

@@ -14,15 +14,19 @@ from leyden.domain.times import to_iso, utc_now
 from leyden.errors import SetupError
 from leyden.runtimes import layout
 from leyden.runtimes.census import lnds
+from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
 
 
-async def confirm(settings: Settings, *, actor: str) -> Restored:
+async def confirm(
+    settings: Settings, *, actor: str, revoke_keys: bool = False
+) -> Restored:
     """Take over a restored home: it gets a new identity and the nodes, and may start.
 
-    Nodes whose wallet was lost with the old machine start without one.
+    Nodes whose wallet was lost with the old machine start without one. With
+    `revoke_keys`, all API keys are revoked first.
     """
     found = restored.find(settings.home_path)
     if found is None or found.confirmed:
@@ -42,11 +46,21 @@ async def confirm(settings: Settings, *, actor: str) -> Restored:
             "lose its money"
         )
     identity.ensure(settings.home_path)
-    confirmed = replace(found, confirmed=to_iso(utc_now()))
     async with opened(settings) as platform:
+        revoked = await _revoke_keys(platform, actor) if revoke_keys else 0
         await _adopt(platform, actor)
+    confirmed = replace(
+        found,
+        confirmed=to_iso(utc_now()),
+        keys_revoked=found.keys_revoked + revoked,
+    )
     restored.save(settings.home_path, confirmed)
     return confirmed
+
+
+async def _revoke_keys(platform: Platform, actor: str) -> int:
+    async with platform.database.transaction() as tx:
+        return await api_keys.revoke_all(tx, actor=actor, now=platform.clock())
 
 
 async def _adopt(platform: Platform, actor: str) -> None:

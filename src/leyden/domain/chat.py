@@ -64,7 +64,7 @@ def shown_url(url: str) -> str:
 def message(format_: Format, text: str) -> str:
     """Return the request body that makes a chat show this text literally.
 
-    Names that customers chose can neither mention people nor become links.
+    Names in it were made inert by `sentence`: chats link what looks like a URL.
     """
     match format_:
         case Format.SLACK:

@@ -35,8 +35,8 @@ def _reset(facts: Facts, origin: str) -> tuple[str, str]:
         "Somebody, probably you, requested a password reset for your account.\n\n"
         "Open this link within an hour, in the browser that you used for the request. "
         f"You can use it once:\n\n{link}\n\n"
-        "Your authenticator app and passkeys stay, and you are signed out everywhere."
-        f"\n\n{_IGNORE}\n"
+        "You are signed out everywhere. Your authenticator app and passkeys stay if "
+        f"you had confirmed this address before.\n\n{_IGNORE}\n"
     )
     return "Reset your password", text
 

@@ -1,9 +1,10 @@
 """Events as plain sentences, for chats and emails.
 
 They contain names and ids. Amounts, tickets and addresses are shown only to people who
-have signed in.
+have signed in. Names that customers chose can neither become links nor mention people.
 """
 
+import re
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -58,6 +59,11 @@ _SENTENCES: Final[Mapping[str, str]] = {
 }
 
 
+# Where chats and mail programs would see a URL, a domain, an @mention or a #topic.
+_IN_A_LINK: Final = re.compile(r"(?<=[.:/@#])(?=\w)|(?<=:)(?=//)")
+_WORD_JOINER: Final = "\u2060"  # invisible, and part of no link
+
+
 class _Facts(dict[str, Any]):
     def __missing__(self, key: str) -> str:
         return "?"
@@ -66,6 +72,7 @@ class _Facts(dict[str, Any]):
 def sentence(kind: str, data: Mapping[str, Any]) -> str:
     """Return an event as one sentence; an alarm has its own text."""
     if kind in _SENTENCES and "what" not in data:
-        return _SENTENCES[kind].format_map(_Facts(data))
+        inert = _IN_A_LINK.sub(_WORD_JOINER, str(data.get("name", "?")))
+        return _SENTENCES[kind].format_map(_Facts(data, name=inert))
     state = "Cleared" if data.get("status") == "cleared" else "Alarm"
     return f"{state}: {data.get('what') or kind}"

@@ -20,6 +20,8 @@ import re
 from pathlib import Path
 from typing import Final
 
+from leyden.lnd import home
+
 LAST_BYTES: Final = 64 * 1024
 
 _LINE = re.compile(
@@ -54,9 +56,9 @@ def stopped_by_owner(words: bytes, code: int | None) -> bool:
 
 
 def log_end(log: Path) -> bytes:
-    """Return the end of a log; empty if there is none."""
+    """Return the end of a log; empty if there is none, or behind a link."""
     try:
-        with log.open("rb") as file:
+        with home.open_theirs(log) as file:
             file.seek(0, 2)
             file.seek(max(0, file.tell() - LAST_BYTES))
             return file.read(LAST_BYTES)

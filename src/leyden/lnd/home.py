@@ -11,6 +11,7 @@ HOME/                     0700
 import contextlib
 import os
 from collections.abc import Iterator
+from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
@@ -26,6 +27,7 @@ CONF: Final = "lnd.conf"
 CERTIFICATE: Final = "tls.cert"
 PRIVATE_KEY: Final = "tls.key"
 _FOLDER_MODE = 0o700
+_FOLDERS_ABOVE = 3  # from the log, and from the graph, to lnd's own folder
 
 
 class Tls(Struct, frozen=True, kw_only=True):
@@ -42,6 +44,16 @@ class Owner(Struct, frozen=True):
 
     uid: int
     gid: int
+
+
+def open_theirs(path: str | Path) -> BufferedReader:
+    """Open lnd's log, or its graph, to read; raise OSError behind any link.
+
+    Its user may have replaced the file, or a folder on the way: we may be root.
+    """
+    path = Path(path)
+    opened = files.open_theirs_below(path.parents[_FOLDERS_ABOVE], path)
+    return os.fdopen(opened, "rb")
 
 
 def log_file(home: Path, chain: Chain) -> Path:

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.domain.destinations import is_key
+from leyden.lnd import home
 
 _MAGIC: Final = 0xED0CDAED
 _VERSION: Final = 2
@@ -40,15 +41,10 @@ class _NoFile(Exception):
 def read(channel_db: Path) -> str:
     """Return the node's public key in hex; "" if the file does not have it (yet)."""
     try:
-        file = os.open(channel_db, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except OSError:
-        return ""
-    try:
-        found = _Database(file).value(_NODES, _OWN).hex()
+        with home.open_theirs(channel_db) as file:
+            found = _Database(file.fileno()).value(_NODES, _OWN).hex()
     except (OSError, struct.error, _NoFile):
         return ""
-    finally:
-        os.close(file)
     return found if len(found) == 2 * _KEY_BYTES and is_key(found) else ""
 
 

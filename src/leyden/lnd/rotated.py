@@ -14,7 +14,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Final
 
-from leyden.files import open_theirs
+from leyden.lnd.home import open_theirs
 from leyden.values import Struct
 
 UNREADABLE: Final = (OSError, EOFError, zlib.error)
@@ -80,10 +80,10 @@ def unread(
 
 def _part(path: Path, stack: ExitStack) -> Part:
     try:
-        raw = stack.enter_context(_opened(path))
+        raw = stack.enter_context(open_theirs(path))
     except FileNotFoundError:  # compressed since it was listed
         path = path.with_name(f"{path.name}.gz")
-        raw = stack.enter_context(_opened(path))
+        raw = stack.enter_context(open_theirs(path))
     size = raw.seek(0, os.SEEK_END)
     if path.suffix != ".gz":
         raw.seek(0)
@@ -93,7 +93,3 @@ def _part(path: Path, stack: ExitStack) -> Part:
     raw.seek(0)
     packed = stack.enter_context(gzip.GzipFile(fileobj=raw, mode="rb"))
     return Part(file=packed, start=0, size=size)
-
-
-def _opened(path: Path) -> BufferedIOBase:
-    return open(path, "rb", opener=open_theirs)

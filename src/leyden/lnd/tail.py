@@ -17,7 +17,7 @@ from contextlib import ExitStack
 from io import BufferedIOBase
 from typing import Final
 
-from leyden.files import open_theirs
+from leyden.lnd.home import open_theirs
 from leyden.lnd.log import last_height, out_of_order
 from leyden.lnd.rotated import UNREADABLE, Part, Rotated, newest, rotated, unread
 from leyden.values import Struct, replace
@@ -81,7 +81,7 @@ def catch_up(path: str, place: Place) -> NewLines:
     for _ in range(_TRIES):
         old = rotated(path)
         try:
-            with open(path, "rb", opener=open_theirs) as log:
+            with open_theirs(path) as log:
                 if newest(rotated(path)) == newest(old):
                     return _caught_up(log, old, place)
         except OSError:
@@ -92,7 +92,7 @@ def catch_up(path: str, place: Place) -> NewLines:
 def height_at_the_end(path: str) -> int:
     """Return the block height at the end of a log; 0 if unknown."""
     try:
-        with open(path, "rb", opener=open_theirs) as log:
+        with open_theirs(path) as log:
             log.seek(max(0, os.fstat(log.fileno()).st_size - _TAIL_BYTES))
             return last_height(log.read(_TAIL_BYTES)) or 0
     except OSError:
@@ -102,7 +102,7 @@ def height_at_the_end(path: str) -> int:
 def _from_the_end(path: str) -> NewLines | None:
     old = newest(rotated(path))
     try:
-        with open(path, "rb", opener=open_theirs) as log:
+        with open_theirs(path) as log:
             return _Findings().result(log, os.fstat(log.fileno()).st_size, old)
     except OSError:
         return None
@@ -111,7 +111,7 @@ def _from_the_end(path: str) -> NewLines | None:
 def _read_on(path: str, place: Place) -> NewLines:
     findings = _Findings()
     try:
-        with open(path, "rb", opener=open_theirs) as log:
+        with open_theirs(path) as log:
             if not _is_file_of(log, place):
                 return NewLines(place=place, behind=True)
             end = findings.read(log, place.offset, place.offset + MOST_BYTES)

@@ -164,7 +164,7 @@ class LocalRuntime:
             if not processes.alive(running):
                 if self._is_unknown(node):
                     return Observation(process=node.process, known=False)
-                return self._ended(node, node.process, code=None)
+                return await self._ended(node, node.process, code=None)
             watched = self._watch(node, running)
         return watched.seen
 
@@ -266,13 +266,16 @@ class LocalRuntime:
         self._watched[node.id].stream.close()
         if self._cgroups is not None and self._cgroups.release(node.id):
             log.warning("an lnd exceeded its memory limit", extra={"node": node.id})
-        self._report(node.id, self._ended(node, running.written, code=code))
+        self._report(node.id, await self._ended(node, running.written, code=code))
 
-    def _ended(self, node: Node, process: str, *, code: int | None) -> Observation:
+    async def _ended(
+        self, node: Node, process: str, *, code: int | None
+    ) -> Observation:
         file = home.log_file(
             self.layout.home(node), self.layout.grounds[node.network].chain
         )
-        asked = endings.stopped_by_owner(endings.log_end(file), code)
+        words = await asyncio.to_thread(endings.log_end, file)
+        asked = endings.stopped_by_owner(words, code)
         return Observation(process=process, alive=False, asked=asked)
 
     def _report(self, node_id: str, seen: Observation) -> None:

@@ -371,7 +371,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     webhooks_kept_s: Seconds = 2_592_000
     """Time to keep deliveries, which can be viewed and redelivered."""
     webhook_tests_per_minute: Count = 10
-    """Maximum tests and redeliveries per minute, per host and organization."""
+    """Maximum tests, redeliveries and resends per minute, per host and organization."""
 
     # Emails
     smtp_host: str = ""
@@ -402,7 +402,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Maximum requests per minute, per API key or person; per organization, 5x."""
     failures_per_minute: Count = 20
     """Maximum failed keys per minute, per prefix and IP address; in total, 10x."""
-    uploads_per_minute: Some = 60
+    uploads_per_minute: Some = 600
     """Maximum certificate, seed and macaroon uploads per minute and organization."""
     nodes_per_organization: Count = 25
     """Maximum nodes per organization; change one with `leyden org quota`."""

@@ -115,9 +115,9 @@ class SavedResponses:
             sql.drop, organization_id=organization_id, key=key, holder=holder
         )
 
-    async def delete(self, *, now: datetime) -> None:
-        """Delete all expired responses."""
-        await self._run(sql.delete_all_expired, now=to_us(now))
+    async def prune(self, *, now: datetime, most: int) -> int:
+        """Delete some expired responses; return how many."""
+        return len(await self._run(sql.prune, now=to_us(now), most=most))
 
 
 def _saved(row: Row) -> Saved:

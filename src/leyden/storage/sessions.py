@@ -63,10 +63,13 @@ class Sessions:
         """End all sessions of all people; return how many there were."""
         return len(await self._run(sql.end_all))
 
-    async def delete(self, *, now: datetime, start: datetime) -> None:
-        """Delete expired sessions, and failures from before `start`."""
-        await self._run(sql.delete, now=to_us(now))
-        await self._run(sql.delete_failures, start=to_us(start))
+    async def prune(self, *, now: datetime, most: int) -> int:
+        """Delete some expired sessions; return how many."""
+        return len(await self._run(sql.prune, now=to_us(now), most=most))
+
+    async def prune_failures(self, *, before: datetime, most: int) -> int:
+        """Delete some counts of failures that began before then; return how many."""
+        return len(await self._run(sql.prune_failures, before=to_us(before), most=most))
 
     async def count_failure(
         self, who: bytes, *, now: datetime, within: timedelta

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from leyden.certificates.authority import Authority, open_or_create
-from leyden.domain.nodes import Node
+from leyden.domain.nodes import Node, Status
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.values import replace
 from tests.api.conftest import Caller
 from tests.api.flow.conftest import World, ordered, until
 from tests.api.flow.test_direct import KEY, OTHER
@@ -51,12 +52,22 @@ async def learn(db: Database, node: Node, key: str) -> None:
 async def test_its_key_is_known_once_lnd_wrote_it_down(
     alice: Caller, world: World, db: Database, node: Node
 ) -> None:
+    """What passes by itself is no malformed request: the caller tries again."""
     wish = {"capacity": 1_000_000, "node_id": node.id}
-    for path in ("/flow/quote", "/flow/create"):
-        answer = await alice.post(path, wish)
-        assert answer.status == 400
-        message = answer.json()["message"]
-        assert message.startswith("node: we don't know this node's public key")
+    for status, wait, words in (
+        (Status.WAITING_UNLOCK, None, "unlock its wallet"),
+        (Status.STARTING, "10", "try again in 10 s"),
+        (Status.RUNNING, "10", "try again in 10 s"),
+    ):
+        async with db.transaction() as tx:
+            locked = await tx.nodes.lock(node.id)
+            await tx.nodes.save(locked, replace(locked, status=status))
+        for path in ("/flow/quote", "/flow/create"):
+            answer = await alice.post(path, wish)
+            assert (answer.status, answer.headers.get("retry-after")) == (409, wait)
+            message = answer.json()["message"]
+            assert message.startswith("node: we don't know this node's public key")
+            assert words in message
     await learn(db, node, KEY)
     assert (await alice.post("/flow/quote", wish)).status == 200
     order = await ordered(alice, node_id=node.id)

@@ -10,6 +10,7 @@ import pytest
 from leyden.api.public import Public
 from leyden.ciphertext.recognition import MACAROON_LIMIT
 from leyden.services.shared.uploads import Uploads
+from leyden.settings import Settings
 from leyden.values import replace
 from tests.api.conftest import Caller
 from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE, refusal, sha256_of
@@ -61,6 +62,26 @@ async def test_others_upload_all_the_same(
     body = {"macaroon": CIPHERTEXT, "name": "a"}
     kept = await charlie.post(f"{theirs}/{made['node_id']}/macaroon", body)
     assert kept.status == 200
+
+
+@pytest.mark.parametrize("uploads_per_minute", [Settings().uploads_per_minute])
+async def test_macaroons_are_stored_when_two_nodes_send_all_of_theirs(
+    alice: Caller, path: str
+) -> None:
+    """As scripts do: one after the other, or all at once."""
+    theirs, _, _ = path.rpartition("/")
+    made = await alice.post(theirs, NEW_NODE | {"name": "pier"})
+    other = made.json()["node_id"]
+
+    async def store(path: str, number: int) -> int:
+        body = {"macaroon": CIPHERTEXT, "name": f"harbour {number}"}
+        return (await alice.post(f"{path}/macaroon", body)).status
+
+    one_by_one = [await store(path, number) for number in range(50)]
+    at_once = await asyncio.gather(
+        *(store(f"{theirs}/{other}", number) for number in range(50))
+    )
+    assert {*one_by_one, *at_once} == {200}
 
 
 def anew() -> dict[str, Any]:

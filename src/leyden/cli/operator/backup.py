@@ -21,7 +21,13 @@ from leyden.cli.operator.database import on_platform
 from leyden.cli.output import as_json, operator, print_json, print_list, print_one
 from leyden.daemons.progress import State, Step
 from leyden.domain.times import to_iso
-from leyden.services.operators.backups import checking, drilling, places, running
+from leyden.services.operators.backups import (
+    checking,
+    drilling,
+    places,
+    review,
+    running,
+)
 from leyden.services.operators.backups.changes import following
 from leyden.services.operators.backups.places import Programs
 from leyden.services.platform import Platform
@@ -31,7 +37,7 @@ _KEY = click.option(
     "--key",
     "key_file",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The recovery key: also decrypts the keys in the backup.",
+    help="The recovery key: also decrypts the keys in the backup, and all changes.",
 )
 
 
@@ -154,7 +160,13 @@ def check(key_file: Path | None, *, as_json: bool) -> None:
     """
     key, programs = _key(key_file), _programs()
     found = on_platform(lambda platform: checking.check(platform, programs, key=key))
-    _print_proof(asdict(found), good="the backups are good", as_json=as_json)
+    good = "the backups are good"
+    if not found.changes_opened:
+        good += (
+            ", but this home has no key for the changes since, so they were not read; "
+            "check with --key"
+        )
+    _print_proof(asdict(found), good=good, as_json=as_json)
 
 
 @backup.command()
@@ -192,9 +204,20 @@ def drill(key_file: Path | None, *, as_json: bool) -> None:
     is_flag=True,
     help="Confirm that the old machine can't run any more, and let this home start.",
 )
+@click.option(
+    "--revoke-keys",
+    is_flag=True,
+    help="Revoke all API keys: one that was revoked since the backup works again.",
+)
 @as_json
 def restore(
-    key_file: Path | None, store: str, wanted: str, *, destroyed: bool, as_json: bool
+    key_file: Path | None,
+    store: str,
+    wanted: str,
+    *,
+    destroyed: bool,
+    revoke_keys: bool,
+    as_json: bool,
 ) -> None:
     """Restore a backup into an empty home, on a bare machine.
 
@@ -202,6 +225,9 @@ def restore(
     database. The home can't start until you confirm that the old machine is destroyed:
     two machines with the same installation would run each node twice, which loses its
     money.
+
+    What was revoked since the backup works again, such as a stolen API key. Revoke it
+    again, or all keys with --revoke-keys, in either of the two steps.
 
     \b
     leyden backup restore --key leyden-recovery.key
@@ -214,13 +240,22 @@ def restore(
         key = recovery.read(key_file)
         restore_place.refuse_occupied(given)  # before anything is built
         found = asyncio.run(
-            restoring.restore(given, _programs(), key, store=store, wanted=wanted)
+            restoring.restore(
+                given,
+                _programs(),
+                key,
+                store=store,
+                wanted=wanted,
+                revoke_keys_as=operator() if revoke_keys else "",
+            )
         )
     if destroyed:
         given = settings.load(os.environ)  # the restored ones
         alone = given.database.startswith("sqlite:")
         with only_one(given) if alone else nullcontext():
-            found = asyncio.run(takeover.confirm(given, actor=operator()))
+            found = asyncio.run(
+                takeover.confirm(given, actor=operator(), revoke_keys=revoke_keys)
+            )
     _print_restored(found, str(given.home_path), as_json=as_json)
 
 
@@ -254,11 +289,22 @@ def _print_restored(found: Restored, home: str, *, as_json: bool) -> None:
         return
     shown = {"home": home, "backup": found.backup[:8], "made": found.made}
     shown["until"] = found.until
-    print_one({**shown, "sessions_ended": found.sessions_ended}, as_json=False)
+    shown["sessions_ended"] = f"{found.sessions_ended:,}"
+    shown["keys_revoked"] = f"{found.keys_revoked:,}"
+    print_one(shown, as_json=False)
     print(f"\nThe restored data ends at {found.until}. Check what happened afterwards:")
     for what, lines in found.review.items():
         print(f"  {len(lines):6,}  {what}")
     print(f"{home}/{restored.FILE} lists them")
+    keys = len(found.review.get(review.KEYS, ()))
+    if keys and not found.keys_revoked:
+        print(f"\nAPI keys revoked after {found.until} work again. In force: {keys:,}")
+        print("Revoke those that must not work: leyden key revoke")
+        if not found.confirmed:
+            print(
+                "Or revoke all, once the old machine can't run any more:\n  "
+                "leyden backup restore --old-machine-is-destroyed --revoke-keys"
+            )
     print(
         "\nYou can start this home now: leyden serve"
         if found.confirmed

@@ -4,14 +4,15 @@ from typing import Final
 
 from leyden.domain import destinations
 from leyden.domain.destinations import Destination
-from leyden.domain.nodes import DesiredState, Node
+from leyden.domain.nodes import DesiredState, Node, Status
 from leyden.domain.peer_ports import host_port
-from leyden.errors import Malformed, NotFound
+from leyden.errors import Conflict, Malformed, NotFound
 from leyden.services.channels import sources, zero_conf
 from leyden.services.channels.shop import Shop
 from leyden.values import Struct
 
 _LONGEST_ID: Final = 100
+_KEY_COMES_S: Final = 10
 
 
 class Wish(Struct, frozen=True, kw_only=True):
@@ -26,7 +27,8 @@ class Wish(Struct, frozen=True, kw_only=True):
 async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination | None:
     """Return the node that gets the channel; None if the order is for a ticket.
 
-    Raise Malformed with the field if no channel can go there.
+    Raise Malformed with the field if no channel can go there, and Conflict while a
+    hosted node's key is not known.
     """
     if not wish.node and not wish.node_id:
         _refuse_options(wish)
@@ -89,9 +91,13 @@ async def _key_of(shop: Shop, organization_id: str, node: Node, *, sent: str) ->
         )
     key = known or sent or await reader.orders.key_of_node(organization_id, node.id)
     if not key:
-        raise Malformed(
-            "node: we don't know this node's public key yet; unlock its wallet and try "
-            "again in a minute, or send the key from `lncli getinfo`"
+        # lnd writes it down as it is unlocked, and we read it a moment later.
+        comes = node.status in {Status.STARTING, Status.RUNNING}
+        first = f"try again in {_KEY_COMES_S} s" if comes else "unlock its wallet"
+        raise Conflict(
+            f"node: we don't know this node's public key yet; {first}, or send the key "
+            "from `lncli getinfo`",
+            retry_after_s=_KEY_COMES_S if comes else None,
         )
     return key
 

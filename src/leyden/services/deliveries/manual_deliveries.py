@@ -2,13 +2,16 @@
 
 import secrets
 from collections.abc import Collection
+from datetime import datetime, timedelta
+from math import ceil
+from typing import Final
 
 from leyden.domain import cursors
 from leyden.domain.accounts import Scope
 from leyden.domain.deliveries import State
 from leyden.domain.events import types_of
 from leyden.domain.times import to_iso, to_us
-from leyden.errors import Malformed, NotFound
+from leyden.errors import Malformed, NotFound, TooMany
 from leyden.schemas.events import LoggedEvent
 from leyden.services.deliveries.dispatchers import (
     Dispatcher,
@@ -27,9 +30,14 @@ from leyden.services.deliveries.owned_subscriptions import (
 )
 from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL, written
 from leyden.services.events import log
+from leyden.storage.stores import Stores
 from leyden.storage.subscription_deliveries import LoggedMessage, Sent
 from leyden.storage.subscriptions import SUBSCRIPTIONS, Subscription
 from leyden.values import replace
+
+_COUNTED: Final = "resends"
+_HOUR: Final = timedelta(hours=1)
+_RESENDS: Final = 20  # an hour: one for each subscription that there can be
 
 
 async def resend(
@@ -41,7 +49,11 @@ async def resend(
     scopes: Collection[Scope],
     actor: str,
 ) -> Subscription:
-    """Send everything after this cursor again, in order, under the same ids."""
+    """Send everything after this cursor again, in order, under the same ids.
+
+    That may be a log of months: it is limited as other deliveries by hand are, and
+    for an organization to some times an hour.
+    """
     now = dispatcher.clock()
     reader = dispatcher.database.reader
     cursor = cursors.parse(organization_id, after) if after else None
@@ -53,6 +65,9 @@ async def resend(
         before = await lock(
             tx, organization_id, subscription_id, scopes, actor=actor, now=now
         )
+        at_s = now.timestamp()
+        dispatcher.by_hand.take(organization_id, before.url, at_s=at_s)
+        await _count_resend(dispatcher, tx, before, now=now)
         position = min(before.position, first - 1)
         await tx.subscriptions.move(subscription_id, position, attempts=0, due=now)
         await audit(tx, before, "subscription sent again", actor=actor, now=now)
@@ -135,6 +150,21 @@ async def test(
         attempts=0,
     )
     return await _send(dispatcher, found, message, scopes=scopes, actor=actor)
+
+
+async def _count_resend(
+    dispatcher: Dispatcher, tx: Stores, of: Subscription, *, now: datetime
+) -> None:
+    # By organization: a subscription can be deleted, and created anew.
+    who = dispatcher.sealer.digest(of.organization_id.encode(), purpose=_COUNTED)
+    count, since = await tx.sessions.count_failure(who, now=now, within=_HOUR)
+    if count > _RESENDS:
+        wait_s = max(1, ceil((since + _HOUR - now).total_seconds()))
+        raise TooMany(
+            f"resend: at most {_RESENDS} times an hour for an organization; try again "
+            f"in {ceil(wait_s / 60)} min",
+            retry_after_s=wait_s,
+        )
 
 
 async def _send(

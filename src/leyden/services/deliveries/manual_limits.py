@@ -1,4 +1,4 @@
-"""Rate limits on webhooks sent by hand: tests and redeliveries.
+"""Rate limits on webhooks sent by hand: tests, redeliveries and resends.
 
 Each of them makes us call a host of the caller's choice, at once: without a
 limit we would be a tool to flood others with. The counts are in memory, as
@@ -31,8 +31,8 @@ class ManualLimit:
             self._to_all.take(organization_id, at_s=at_s)
         except TooMany as error:
             raise TooMany(
-                f"webhook: at most {self._per_minute} tests and redeliveries per "
-                f"minute to one host, and {_HOSTS * self._per_minute} per "
+                f"webhook: at most {self._per_minute} tests, redeliveries and resends "
+                f"per minute to one host, and {_HOSTS * self._per_minute} per "
                 f"organization; try again in {error.retry_after_s} s",
                 retry_after_s=error.retry_after_s,
             ) from None

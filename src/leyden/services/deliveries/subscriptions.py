@@ -142,6 +142,9 @@ async def change(
         if wanted.stopped is not None:
             after = replace(after, stopped=wanted.stopped)
         if is_moved(before, after) or wanted.stopped is False:
+            if before.attempts:  # a host that fails is called by hand, as by a test
+                at_s = now.timestamp()
+                dispatcher.by_hand.take(organization_id, after.url, at_s=at_s)
             after = after.without_failures()
             # What waits for another attempt is sent now: that may be a day away.
             await tx.subscriptions.move(before.id, after.position, attempts=0, due=now)

@@ -40,6 +40,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "channel backups": "Channel backups",
         "changes": "Database changes for the backup store",
         "forget answers": "Deletion of old idempotency keys",
+        "forget sign-ins": "Deletion of expired sign-ins",
         "forget events": "Deletion of old events",
         "forget webhooks": "Deletion of old webhook deliveries",
     }

@@ -21,6 +21,7 @@ from leyden.errors import Forbidden, Malformed, NotFound, Unauthorized
 from leyden.services.people import people_events
 from leyden.services.platform import Platform
 from leyden.services.shared import quotas, rights
+from leyden.storage.stores import Stores
 
 _DIGEST = "API key"
 _SPENDS = (
@@ -87,15 +88,32 @@ async def revoke(
     now = platform.clock()
     async with platform.database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.KEYS)
-        await tx.keys.revoke(organization_id, key_id, now=now)
-        tx.events.add(people_events.of_revoked_key(organization_id, key_id), at=now)
-        await tx.audit.add(
-            at=now,
-            actor=actor,
-            action="key revoked",
-            subject=key_id,
-            organization_id=organization_id,
-        )
+        await _revoke(tx, organization_id, key_id, actor=actor, now=now)
+
+
+async def revoke_all(tx: Stores, *, actor: str, now: datetime) -> int:
+    """Revoke the keys in force of all organizations; return how many there were."""
+    revoked = 0
+    for organization in await tx.accounts.list_():
+        for key in await tx.keys.list_(organization.id):
+            if key.is_live(now):
+                await _revoke(tx, organization.id, key.id, actor=actor, now=now)
+                revoked += 1
+    return revoked
+
+
+async def _revoke(
+    tx: Stores, organization_id: str, key_id: str, *, actor: str, now: datetime
+) -> None:
+    await tx.keys.revoke(organization_id, key_id, now=now)
+    tx.events.add(people_events.of_revoked_key(organization_id, key_id), at=now)
+    await tx.audit.add(
+        at=now,
+        actor=actor,
+        action="key revoked",
+        subject=key_id,
+        organization_id=organization_id,
+    )
 
 
 async def authenticate(platform: Platform, text: str, *, now: datetime) -> Principal:

@@ -35,19 +35,23 @@ async def count(
     await count_all(platform, counted, within=TOGETHER, now=now)
 
 
-async def count_code(platform: Platform, email: str, *, now: datetime) -> None:
+async def count_code(
+    platform: Platform, email: str, *, here: str, now: datetime
+) -> None:
     """Count a code before it is looked at, wherever it comes from.
 
-    A million codes are few for who has many addresses. Nobody gets so far without the
-    password, so no stranger can use these attempts up.
+    A million codes are few for who has many addresses, or many browsers that signed in
+    before there was an authenticator. Nobody gets so far without the password, so no
+    stranger can use these attempts up. Those of all known browsers are counted apart:
+    who has only the password does not use them up either.
     """
-    of_codes = [(_codes(platform, email), platform.settings.sign_in_failures)]
+    of_codes = [(_codes(platform, email, here), platform.settings.sign_in_failures)]
     await count_all(platform, of_codes, within=TOGETHER, now=now)
 
 
-async def forgive_code(platform: Platform, tx: Stores, email: str) -> None:
+async def forgive_code(platform: Platform, tx: Stores, email: str, here: str) -> None:
     """Uncount a code that was right; those that were wrong stay counted."""
-    await tx.sessions.uncount(_codes(platform, email))
+    await tx.sessions.uncount(_codes(platform, email, here))
 
 
 async def count_all(
@@ -57,19 +61,22 @@ async def count_all(
     within: timedelta,
     now: datetime,
 ) -> None:
-    """Count an attempt under each of these keys; raise TooMany over a limit."""
+    """Count an attempt under each of these keys; raise TooMany over a limit.
+
+    One over a limit is not counted: a stranger who goes on adds no rows.
+    """
     waits = []
     async with platform.database.transaction() as tx:
         for who, limit in counted:
             count, since = await tx.sessions.count_failure(who, now=now, within=within)
             if count > limit:
                 waits.append(since + within - now)
-    if waits:
-        wait_s = max(1, int(max(waits).total_seconds()))
-        raise TooMany(
-            f"Too many attempts. Wait {-(-wait_s // 60)} min and try again.",
-            retry_after_s=wait_s,
-        )
+        if waits:  # raised in the transaction, which ends without the rows
+            wait_s = max(1, int(max(waits).total_seconds()))
+            raise TooMany(
+                f"Too many attempts. Wait {-(-wait_s // 60)} min and try again.",
+                retry_after_s=wait_s,
+            )
 
 
 async def forgive(
@@ -99,8 +106,10 @@ async def uncount(
         await tx.sessions.uncount(who)
 
 
-def _codes(platform: Platform, email: str) -> bytes:
-    return platform.sealer.digest(f"codes of {email}".encode(), purpose=_FAILURES)
+def _codes(platform: Platform, email: str, here: str) -> bytes:
+    where = " where known" if here else ""
+    what = f"codes of {email}{where}"
+    return platform.sealer.digest(what.encode(), purpose=_FAILURES)
 
 
 def _counted(

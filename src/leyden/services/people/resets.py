@@ -2,8 +2,8 @@
 
 The link works once, for an hour, in the browser in which it was requested, and until
 the password is changed. It ends all sessions, and leaves the second factor as it is.
-Only passkeys from before the address was confirmed end: the first person to open an
-invitation's link could add them, and the inviter had seen the link.
+Only what was added before the address was confirmed ends: the first person to open an
+invitation's link could add it, and the inviter had seen the link.
 
 The response is sent before we look up whether the address is known: the response, and
 its duration, are the same.
@@ -87,7 +87,10 @@ async def reset(
     address: str,
     now: datetime,
 ) -> None:
-    """Set a new password and end all sessions; the second factor stays."""
+    """Set a new password and end all sessions.
+
+    Passkeys and the authenticator stay if the address was confirmed before.
+    """
     link = await find(platform, word, browser=browser, now=now)
     digest = await passwords.digest(password, address=address)
     async with platform.database.transaction() as tx:
@@ -101,7 +104,7 @@ async def reset(
         await tx.sessions.end_others(link.user_id, but="")
         await tx.email_links.end_all(link.user_id)
         if await tx.email_links.confirmed(link.user_id) is None:
-            await tx.second_factors.remove_passkeys(link.user_id)
+            await tx.second_factors.remove_all(link.user_id)
         await tx.email_links.confirm(link.user_id, link.address, now=now)
         await tx.audit.add(
             at=now,

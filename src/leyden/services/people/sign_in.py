@@ -8,14 +8,18 @@ a browser gains nothing.
 import hmac
 import secrets
 from datetime import datetime, timedelta
+from typing import Final
 
 from leyden.domain.accounts import Person, check_email, new_id
 from leyden.domain.sign_in import Session, SignedIn, totp_step
+from leyden.domain.times import Clock
 from leyden.errors import Malformed, Unauthorized
 from leyden.services.people import attempts, passwords, people_events, recovery_codes
 from leyden.services.platform import Platform
+from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.stores import Stores
 
+FORGETTING: Final = "forget sign-ins"  # a kind of task
 WRONG = "Wrong email or password."
 ENDED = "Your sign-in timed out. Sign in again."
 WRONG_CODE = "This code is wrong or was already used. Enter the next code."
@@ -26,6 +30,8 @@ TOTP = "authenticator of {}"
 _SEEN_EVERY = timedelta(minutes=1)
 _HALF_LIVES = timedelta(minutes=10)  # a sign-in that waits for its second factor
 _LONGEST_BROWSER = 200
+_PRUNE_EVERY = timedelta(hours=1)
+_DELETED_AT_ONCE = 500
 
 
 async def sign_in(
@@ -106,8 +112,6 @@ async def begin(
         address=address,
         browser="".join(c for c in browser if c.isprintable())[:_LONGEST_BROWSER],
     )
-    await tx.sessions.delete(now=now, start=now - attempts.KEPT)
-    await tx.second_factors.delete_challenges(now=now)
     await tx.sessions.add(session, digest=_digest(platform, cookie))
     await tx.sessions.limit_sessions(person.id, whole=whole)
     if whole:
@@ -129,8 +133,7 @@ async def second_factor(
     person = await reader.people.get(session.user_id)
     here = _browser_key(platform, person.email, known)
     await attempts.count(platform, person.email, session.address, here=here, now=now)
-    if not here:
-        await attempts.count_code(platform, person.email, now=now)
+    await attempts.count_code(platform, person.email, here=here, now=now)
     step = await verify_code(platform, person.id, code, now=now)
     async with platform.database.transaction() as tx:
         # What began with a password may have ended with it while the code was typed.
@@ -143,8 +146,7 @@ async def second_factor(
         ):
             raise Unauthorized(WRONG_CODE)
         await attempts.forgive(platform, tx, person.email, session.address, here=here)
-        if not here:
-            await attempts.forgive_code(platform, tx, person.email)
+        await attempts.forgive_code(platform, tx, person.email, here)
         return await begin(
             platform,
             tx,
@@ -205,6 +207,21 @@ async def sign_out(platform: Platform, session: Session) -> None:
     """End a session; its cookie is no longer valid."""
     async with platform.database.transaction() as tx:
         await tx.sessions.end(session.user_id, session.id)
+
+
+async def prune(due: ClaimedTask, *, clock: Clock) -> None:
+    """Delete expired sessions and challenges, and old counts of failures."""
+    now = clock()
+    async with due.transaction() as tx:
+        deleted = (
+            await tx.sessions.prune(now=now, most=_DELETED_AT_ONCE),
+            await tx.sessions.prune_failures(
+                before=now - attempts.KEPT, most=_DELETED_AT_ONCE
+            ),
+            await tx.second_factors.prune_challenges(now=now, most=_DELETED_AT_ONCE),
+        )
+        more = _DELETED_AT_ONCE in deleted
+        await due.reschedule(tx, due=now if more else now + _PRUNE_EVERY)
 
 
 def form_token(platform: Platform, cookie: str) -> str:

@@ -38,7 +38,7 @@ class FairPool:
         self,
         *,
         threads: int = 2,
-        waiting: int = 20,
+        waiting: int = 100,
         compute: Callable[[Callable[[], Any]], Outcome],
         name: str,
     ) -> None:

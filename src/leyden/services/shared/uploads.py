@@ -13,7 +13,7 @@ from leyden.errors import TooMany
 from leyden.services.shared.fair_pool import UPLOADS
 from leyden.services.shared.limits import RateLimit
 
-USUAL: Final = 60  # a minute
+USUAL: Final = 600  # a minute
 
 _Read = TypeVar("_Read")
 

@@ -58,6 +58,12 @@ WHERE organization_id = :organization_id
     AND key = :key
     AND holder = :holder;
 
--- name: delete_all_expired
+-- name: prune
 DELETE FROM saved_answer
-WHERE expires <= :now;
+WHERE (organization_id, key) IN (
+    SELECT organization_id, key
+    FROM saved_answer
+    WHERE expires <= :now
+    LIMIT :most
+)
+RETURNING expires;

@@ -93,6 +93,12 @@ VALUES (:challenge, :until)
 ON CONFLICT DO NOTHING
 RETURNING challenge;
 
--- name: delete_challenges
+-- name: prune_challenges
 DELETE FROM used_challenge
-WHERE until < :now;
+WHERE challenge IN (
+    SELECT challenge
+    FROM used_challenge
+    WHERE until < :now
+    LIMIT :most
+)
+RETURNING challenge;

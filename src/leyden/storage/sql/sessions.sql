@@ -54,9 +54,15 @@ WHERE user_id = :user_id
         LIMIT :kept
     );
 
--- name: delete
+-- name: prune
 DELETE FROM session
-WHERE expires < :now;
+WHERE id IN (
+    SELECT id
+    FROM session
+    WHERE expires < :now
+    LIMIT :most
+)
+RETURNING id;
 
 -- name: count_failure
 -- Adds one. The count starts over if it began before `start`, or after `end` (then a
@@ -83,6 +89,12 @@ UPDATE sign_in_failure
 SET count = count - 1
 WHERE who = :who AND count > 0;
 
--- name: delete_failures
+-- name: prune_failures
 DELETE FROM sign_in_failure
-WHERE since < :start;
+WHERE who IN (
+    SELECT who
+    FROM sign_in_failure
+    WHERE since < :before
+    LIMIT :most
+)
+RETURNING who;

@@ -3,7 +3,7 @@
 from leyden.backups.recovery import RecoveryKey
 from leyden.errors import SetupError
 from leyden.services.operators.backups import places
-from leyden.services.operators.backups.changes import applying
+from leyden.services.operators.backups.changes import applying, state
 from leyden.services.operators.backups.fetching import facts_differ, fetch, open_keys
 from leyden.services.operators.backups.installation import installation_id
 from leyden.services.operators.backups.places import Programs
@@ -21,6 +21,7 @@ class Checked(Struct, frozen=True, kw_only=True):
     schema: str
     rows: int
     changes: int  # objects with later changes
+    changes_opened: bool  # False: this home has no key for them
     keys_opened: bool
     problems: list[str]
 
@@ -30,7 +31,8 @@ async def check(
 ) -> Checked:
     """Read everything in the store; raise SetupError if any of it is damaged.
 
-    With the recovery key, also decrypt the keys in the backup.
+    With the recovery key, also decrypt the keys in the backup, and later changes even
+    where this home has no key for them: all that a restore needs.
     """
     async with recorded(platform, "check") as found:
         settings = platform.settings
@@ -51,16 +53,18 @@ async def check(
             if fetched.is_sqlite:
                 url = f"sqlite:///{fetched.database}"
                 found.problems = await facts_differ(fetched, url)
+            base = state.base_of(fetched.snapshot.tags)
+            chain = state.read_key(settings, chain=base.chain) if base else None
             if key is not None:
                 await open_keys(fetched, programs, key.identity)
-                await applying.chain_of(
+                chain = await applying.chain_of(
                     store,
                     fetched.snapshot,
                     programs,
                     identity=key.identity,
                     work=work,
                 )
-            after = await applying.check(store, fetched.snapshot, settings)
+            after = await applying.check(store, fetched.snapshot, settings, chain=chain)
         return Checked(
             backup=fetched.snapshot.id[:8],
             made=told.made,
@@ -68,6 +72,7 @@ async def check(
             schema=told.schema,
             rows=sum(told.facts.rows.values()),
             changes=after,
+            changes_opened=base is None or chain is not None,
             keys_opened=key is not None,
             problems=list(found.problems),
         )

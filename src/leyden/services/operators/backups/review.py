@@ -1,37 +1,52 @@
 """Prepare a restored database, and list what a person must review.
 
 Whatever was revoked, spent or claimed since the backup is valid again. All sessions are
-ended; everything else is unchanged, and listed for the operator.
+ended, and all API keys revoked if the operator says so; everything else is unchanged,
+and listed for the operator.
 """
 
 from collections.abc import AsyncIterator
 from datetime import datetime
+from typing import Final
 
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import ENDED
 from leyden.domain.times import to_iso
+from leyden.services.people import api_keys
 from leyden.storage.database import Database, open_database
 from leyden.storage.stores import Stores
 from leyden.values import Struct
 
+KEYS: Final = "api keys in force"
 _AT_ONCE = 500
 
 
 class Review(Struct, frozen=True, kw_only=True):
-    """The number of ended sessions, and what to review, by kind."""
+    """The number of ended sessions and keys, and what to review, by kind."""
 
     sessions_ended: int
+    keys_revoked: int
     lists: dict[str, list[str]]
 
 
-async def prepare(url: str, *, now: datetime) -> Review:
-    """End all sessions of a restored database; list what may be out of date."""
+async def prepare(url: str, *, revoke_keys_as: str = "", now: datetime) -> Review:
+    """End all sessions of a restored database; list what may be out of date.
+
+    Revoke all API keys if `revoke_keys_as` names who wants that.
+    """
     database = await open_database(url)
     try:
         async with database.transaction() as tx:
             ended = await tx.sessions.end_all()
-        return Review(sessions_ended=ended, lists=await _lists(database, now))
+            revoked = 0
+            if revoke_keys_as:
+                revoked = await api_keys.revoke_all(tx, actor=revoke_keys_as, now=now)
+        return Review(
+            sessions_ended=ended,
+            keys_revoked=revoked,
+            lists=await _lists(database, now),
+        )
     finally:
         await database.close()
 
@@ -39,7 +54,7 @@ async def prepare(url: str, *, now: datetime) -> Review:
 async def _lists(database: Database, now: datetime) -> dict[str, list[str]]:
     reader = database.reader
     found: dict[str, list[str]] = {
-        "api keys in force": [],
+        KEYS: [],
         "members": [],
         "open invitations": [],
         "credit and debts": [],
@@ -52,10 +67,10 @@ async def _lists(database: Database, now: datetime) -> dict[str, list[str]]:
         ],
     }
     for team in await reader.accounts.list_():
-        found["api keys in force"] += [
+        found[KEYS] += [
             f"{team.name}: {key.name} ({key.hint}..., {key.id})"
             for key in await reader.keys.list_(team.id)
-            if not key.revoked and (key.expires is None or key.expires > now)
+            if key.is_live(now)
         ]
         found["members"] += [
             f"{team.name}: {each.person.email}, {each.role}"

@@ -40,16 +40,18 @@ async def apply(
     return datetime.fromtimestamp(until, UTC)
 
 
-async def check(store: Store, snapshot: Snapshot, settings: Settings) -> int:
+async def check(
+    store: Store, snapshot: Snapshot, settings: Settings, *, chain: Chain | None
+) -> int:
     """Read and decrypt each object that a restore would apply; return their number.
 
-    Raise SetupError with the one that is damaged or missing.
+    Raise SetupError with the one that is damaged or missing. Nothing is read without
+    the key of the chain: another one has begun, or the home is a new one.
     """
-    if (base := state.base_of(snapshot.tags)) is None:
+    base = state.base_of(snapshot.tags)
+    if base is None or chain is None:
         return 0
     known = state.read(settings)
-    if (chain := state.read_key(settings, chain=base.chain)) is None:
-        return 0  # another chain has begun since; the next backup belongs to that one
     found = 0
     async for _ in _contents(objects(store.access), chain, base):
         found += 1
