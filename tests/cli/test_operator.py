@@ -273,7 +273,7 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
     assert "leyden pool abandon" in need["why"]
     seen = migrated("overview")
     assert seen.exit_code == 1
-    assert "1 order needs attention: the market lost the ticket" in seen.stdout
+    assert f"order {order_id}: the market lost the ticket" in seen.stdout
     assert migrated("pool", "abandon", order_id).exit_code == 2
     assert told(migrated(*end)) == {
         "order_id": order_id,
