@@ -465,6 +465,22 @@ async def test_a_failed_order_is_listed_without_an_alarm_when_its_payment_went_b
     assert await announced(platform) == []
 
 
+async def test_an_order_is_no_alarm_while_it_may_wait_for_its_node(
+    platform: Platform, harness: ShopHarness
+) -> None:
+    harness.seller.online.add(PEER)
+    harness.seller.freezes = True  # the node accepts, and never answers
+    order = await paid(harness, await harness.create(channel()))
+    began = order.paid_at or harness.now
+    for minutes, is_alarm in ((6, False), (59, False), (60, True)):
+        harness.now = began + timedelta(minutes=minutes)
+        (found,) = await needing_attention(platform, now=harness.now)
+        assert "the channel is not open yet" in found.why
+        assert ("order.stuck" in await kinds(platform)) is is_alarm
+    harness.seller.thaw(refuses=True)
+    await harness.pass_time(minutes=1)
+
+
 async def test_many_alarms_of_a_kind_share_an_event_after_the_first(
     harness: ShopHarness,
 ) -> None:
