@@ -14,6 +14,7 @@ from leyden.market.simulated import SimulatedMarket
 from leyden.services.people import api_keys
 from leyden.services.people import sign_in as signing_in
 from leyden.services.platform import Platform
+from leyden.storage.treasury_checks import TreasuryCheck
 from tests.cli.conftest import Typed, on_platform, told
 from tests.services.shop_harness import PRICE, ShopHarness
 
@@ -255,6 +256,9 @@ def lose_a_ticket(home: Path) -> str:
             order = await harness.create()
             await harness.settle_down()
             market.forget(await harness.ticket(order))
+            check = TreasuryCheck(at=harness.now, orders=1, unknown=1, differences=0)
+            async with platform.database.transaction() as tx:
+                await tx.treasury_checks.save(check)
             return order.id
 
     return asyncio.run(run())
@@ -273,7 +277,8 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
     assert "leyden pool abandon" in need["why"]
     seen = migrated("overview")
     assert seen.exit_code == 1
-    assert "1 order needs attention: the market lost the ticket" in seen.stdout
+    assert f"order {order_id}: the market lost the ticket" in seen.stdout
+    assert "orders: 1, differences: 0, unknown to it: 1" in seen.stdout
     assert migrated("pool", "abandon", order_id).exit_code == 2
     assert told(migrated(*end)) == {
         "order_id": order_id,

@@ -126,7 +126,7 @@ async def test_an_order_whose_ticket_was_lost_asks_for_a_person(
     shown = (await opal.get("/app/operator/orders")).text
     assert "the market lost the ticket" in shown
     assert request.order_id in shown
-    told = "1 order needs attention: the market lost the ticket"
+    told = f"order {request.order_id}: the market lost the ticket"
     assert told in (await opal.get("/app/operator")).text
     world.market.away = True
     assert told not in (await opal.get("/app/operator")).text

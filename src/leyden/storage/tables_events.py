@@ -34,10 +34,33 @@ events = Table(
 )
 # Alarms that were announced as raised, and not yet as cleared.
 alarms = Table(
+    "raised_alarm",
+    metadata,
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    PrimaryKeyConstraint("kind", "subject", "reason"),
+)
+# What the release before this one announced, by kind alone. Only that release uses it,
+# while both run.
+alarms_by_kind = Table(
     "alarm",
     metadata,
     Column("kind", Text, primary_key=True),
     Column("since", BigInteger, nullable=False),
+)
+# What jobs found wrong, and no other table shows afterwards.
+findings = Table(
+    "finding",
+    metadata,
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("found", BigInteger, nullable=False),  # the last time
+    Column("until", BigInteger, nullable=False),
+    PrimaryKeyConstraint("kind", "subject"),
 )
 
 _once = events.c.once.is_not(None)

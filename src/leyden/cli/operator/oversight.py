@@ -16,6 +16,7 @@ from leyden.cli.output import (
 from leyden.domain.orders import Order
 from leyden.domain.times import to_iso
 from leyden.services.operators import attention, job_labels, oversight
+from leyden.storage.treasury_checks import TreasuryCheck
 from leyden.values import asdict
 
 
@@ -40,6 +41,7 @@ def overview(*, as_json: bool) -> None:
         }
         for each in seen.backups
     ]
+    check = seen.treasury_check
     if as_json:
         print_json(
             {
@@ -51,6 +53,9 @@ def overview(*, as_json: bool) -> None:
                 "orders": seen.orders,
                 "sources": seen.sources,
                 "books": seen.balances,
+                "treasury_check": {**asdict(check), "at": to_iso(check.at)}
+                if check
+                else None,
                 "tasks": queues,
                 "tried": tried,
                 "backups": backups,
@@ -64,6 +69,8 @@ def overview(*, as_json: bool) -> None:
             ("ledger, in sat", seen.balances),
         ):
             print_counts(heading, counted)
+        if check is not None:
+            print(f"\ntreasury\ncompared at {to_iso(check.at)}: {_compared(check)}")
         print("\nchannel sources")
         print(", ".join(seen.sources) or "nowhere")
         if backups:
@@ -75,6 +82,11 @@ def overview(*, as_json: bool) -> None:
             print("\nfailing jobs")
             print_rows(_labelled(tried), empty="")
     sys.exit(int(bool(seen.alarms)))
+
+
+def _compared(check: TreasuryCheck) -> str:
+    unknown = f", unknown to it: {check.unknown:,}" if check.unknown else ""
+    return f"orders: {check.orders:,}, differences: {check.differences:,}{unknown}"
 
 
 def _labelled(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:

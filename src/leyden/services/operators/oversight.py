@@ -19,6 +19,7 @@ from leyden.services.operators.broken_rules import Broken
 from leyden.services.operators.verify import verify
 from leyden.services.platform import Platform
 from leyden.storage.counts import FailingNode, FailingTask, Queue
+from leyden.storage.treasury_checks import TreasuryCheck
 from leyden.values import Struct
 
 _MOST_TRIED: Final = 20
@@ -36,6 +37,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     balances: dict[str, Sats]  # of the platform's own accounts
     backups: list[Shown]  # empty without a backup store
     sources: tuple[Source, ...] = ()  # of channels; empty if none are sold
+    treasury_check: TreasuryCheck | None = None  # the last one
 
 
 class Patient(Struct, frozen=True):
@@ -71,6 +73,7 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         balances=await ledger.sums_of(OPERATORS),
         backups=await backup_results.listed(platform),
         sources=sources.sold(platform.shop) if platform.shop else (),
+        treasury_check=await platform.database.reader.treasury_checks.find(),
     )
 
 
