@@ -47,6 +47,7 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/acceptance/test_direct_channel.py",
         "tests/acceptance/test_first_channel.py",
         "tests/acceptance/test_lsps1.py",
+        "tests/acceptance/test_receiving.py",
         "tests/acceptance/test_claim.py",
         "tests/acceptance/test_zero_conf.py",
         "tests/acceptance/test_funding.py",

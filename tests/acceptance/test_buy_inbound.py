@@ -14,7 +14,15 @@ import pytest
 
 from leyden import processes
 from leyden.daemons.build import default_cache
-from leyden.devnet import access, actions, overview, trader, trading, wallet
+from leyden.devnet import (
+    access,
+    actions,
+    overview,
+    receiving,
+    trader,
+    trading,
+    wallet,
+)
 from leyden.devnet.calls import calling
 from leyden.devnet.daemon import claim
 from leyden.devnet.hosted import Hosted, hosted
@@ -392,7 +400,7 @@ async def test_an_operator_keeps_the_account_by_the_commands_of_the_page(
 @pytest.mark.parametrize(
     "version", ["v0.20.2-beta", pytest.param("v0.21.2-beta", marks=pytest.mark.long)]
 )
-async def test_a_hosted_node_gets_its_channel(
+async def test_a_hosted_node_gets_its_channel_and_receives_through_it(
     market_town: Town, version: str, tmp_path: Path
 ) -> None:
     """By the commands that a buyer is told to use."""
@@ -415,6 +423,12 @@ async def test_a_hosted_node_gets_its_channel(
         await bought.becomes("filled")
         assert '"completed"' in await tell(*list_)
         await market_town.until("the channel is active", lambda: active(buyer))
+        channel = next(
+            each for each in await buyer.channels() if each["capacity"] == "800000"
+        )
+        assert not channel["private"]
+        await receiving.receive(market_town.home, buyer, channel)
+        await market_town.run("dev", "pay", await buyer.invoice(5_000))
     await proved(market_town)
 
 

@@ -50,6 +50,9 @@ class World(Protocol):
     async def refuse(self) -> None:
         """Let the peer refuse the next channel."""
 
+    async def pay(self, sats: int) -> None:
+        """Let the seller pay so much to the peer through their announced channel."""
+
     async def part(self) -> None:
         """Let seller and peer lose their connection."""
 
@@ -125,6 +128,9 @@ class FakeWorld:
 
     async def refuse(self) -> None:
         self.seller.refuses = "Number of pending channels exceed maximum"
+
+    async def pay(self, sats: int) -> None:
+        self.seller.reachable_by = Sats(self.seller.reachable_by + sats)
 
     async def part(self) -> None:
         self.seller.online.clear()
@@ -204,6 +210,13 @@ class LndWorld:
         """Open one that stays pending: lnd takes no second."""
         coin = await self.fill(333_000)
         await self.seller.open(wanted(self, "one that is pending", coin))
+
+    async def pay(self, sats: int) -> None:
+        wish = {"value": str(sats)}
+        made = await self._peers.call("POST", "/v1/invoices", wish)
+        bill = {"payment_request": made["payment_request"]}
+        paid = await self.owner.call("POST", "/v1/channels/transactions", bill)
+        assert not paid["payment_error"]
 
     async def part(self) -> None:
         with contextlib.suppress(NodeRefused):

@@ -59,6 +59,17 @@ async def test_its_wallet_is_told(world: World) -> None:
     assert await world.seller.address()
 
 
+async def test_inbound_is_what_announced_channels_can_bring_in(world: World) -> None:
+    assert await world.seller.connect(world.peer, [world.at])
+    before = await world.seller.inbound()
+    await world.pay(30_000)
+    await until(lambda: _brings_in(world, before + 30_000))
+
+
+async def _brings_in(world: World, sats: int) -> bool:
+    return await world.seller.inbound() == sats
+
+
 async def test_a_peer_is_dialled_where_it_is(world: World) -> None:
     assert not await world.seller.connect(STRANGER, ["127.0.0.1:1"])
     await world.part()

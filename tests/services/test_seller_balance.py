@@ -125,6 +125,18 @@ async def test_a_wallet_below_the_limit_is_an_alarm(shop: ShopHarness) -> None:
     )
 
 
+async def test_seller_that_no_payment_reaches_is_named(shop: ShopHarness) -> None:
+    assert "payers can't reach the channels" in await seller_balance.unreachable(
+        shop.shop
+    )
+    shop.seller.reachable_by = Sats(1)
+    assert await seller_balance.unreachable(shop.shop) == ""
+    shop.seller.away = True
+    with pytest.raises(SellerAway):
+        await seller_balance.unreachable(shop.shop)
+    assert await seller_balance.unreachable(replace(shop.shop, seller=None)) == ""
+
+
 def test_a_macaroon_that_lacks_something_is_an_alarm() -> None:
     assert seller_balance.old_macaroon([]) == ""
     assert seller_balance.old_macaroon(["/a", "/b"]) == (

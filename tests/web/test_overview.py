@@ -52,7 +52,12 @@ TOLD = {
     "/v1/channels": {
         "channels": [
             channel(1000, 2000, active=True, remote_pubkey=KEY, peer_alias="pier"),
-            channel(10, 0, active=False, remote_pubkey=KEY, peer_alias=""),
+            channel(
+                *(10, 0),
+                active=False,
+                remote_pubkey=KEY,
+                peer_alias="unable to lookup peer alias: alias for node not found",
+            ),
         ]
     },
     "/v1/channels/pending": {
@@ -120,13 +125,18 @@ async def test_balances_are_shown_until_somebody_leaves(
         page = screen.page
         told = {
             name: await page.inner_text(f"[data-figure={name}]")
-            for name in ("coins", "unconfirmed", "local", "remote", "alias", "peer")
+            for name in (
+                *("coins", "unconfirmed", "local", "local-others", "remote"),
+                *("remote-others", "alias", "peer"),
+            )
         }
         assert told == {
             "coins": "21,000 sat",
             "unconfirmed": "700 sat unconfirmed",
-            "local": "1,015 sat",
-            "remote": "2,008 sat",
+            "local": "1,000 sat",
+            "local-others": "5 sat pending, 10 sat inactive",
+            "remote": "2,000 sat",
+            "remote-others": "5 sat pending, 3 sat closing",
             "alias": "<b>harbour</b> light",
             "peer": f"{KEY}@peers.example:9735",
         }
@@ -136,6 +146,8 @@ async def test_balances_are_shown_until_somebody_leaves(
         assert await page.inner_text("[data-figure=graph]") == "Not synced"
         states = await page.locator("#channels .state").all_inner_texts()
         assert states == ["active", "inactive", "pending", "closing"]
+        peers = await page.locator("#channels th").all_inner_texts()
+        assert peers == ["pier", *3 * (f"{KEY[:16]}…",)]
         assert await page.input_value("#password") == ""
 
         assert await screen.grave_faults() == []

@@ -157,9 +157,10 @@ def scenario(
     """Buy a channel from beginning to end, with real programs.
 
     first-channel: order an inbound channel, pay over Lightning, register the ticket,
-    match it in the auction, and wait until the channel is active. The buyer is the
-    chain's customer. With --hosted, the buyer is the owner of a hosted node, with its
-    own poold; the first run creates the node, and later runs use it again.
+    match it in the auction, wait until the channel is active, and pay an invoice of the
+    buyer's node. The buyer is the chain's customer. With --hosted, the buyer is the
+    owner of a hosted node, with its own poold; the first run creates the node, and
+    later runs use it again.
 
     direct-channel: the order names the node, and the channel opens without a ticket.
     With --hosted, it is the same hosted node.

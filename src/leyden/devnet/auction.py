@@ -103,8 +103,8 @@ class Auction:
 
         1. The auctioneer and the lnds of asker, customer and seller.
         2. The poolds: each needs a synced lnd, and the auctioneer.
-        3. Coins for the seller, the provider's account, and the customer's channel
-           to pay with.
+        3. Coins for the seller, the provider's account, and the customer's channels:
+           to pay orders with, and nodes that bought a channel.
         4. Asks for every lease: with those the market is open.
         """
         for names in (("auctioneer",), _LNDS, self._access.pools):
@@ -115,10 +115,10 @@ class Auction:
             say(f"the seller has coins of {seller.COIN_SATS:,} sat each")
         if await stock.ensure_provider(self._home):
             say(f"the provider's Pool account has {stock.PROVIDER_SATS:,} sat")
-        if await stock.ensure_channel(
+        for name in await stock.ensure_channels(
             self._home, sats=_CHANNEL_SATS, least=_CHANNEL_SATS // 8
         ):
-            say(f"the customer can pay the treasury up to {_CHANNEL_SATS:,} sat")
+            say(f"the customer can pay the {name} up to {_CHANNEL_SATS:,} sat")
         told = await auctioneer.status(self._auctioneer)
         if added := await stock.ensure_asks(self._home, told):
             say(f"the asker has {added} asks in the auction")

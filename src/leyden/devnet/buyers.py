@@ -1,5 +1,6 @@
 """Buyers of channels on a private chain, who register tickets."""
 
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -30,6 +31,18 @@ class Customer:
 
     async def channels(self) -> list[dict[str, Any]]:
         """List the lnd's open channels, as lnd returns them."""
-        network = access.load(self._home)
-        async with wallet.opened(network.lnds["customer"]) as lnd:
+        async with self._wallet() as lnd:
             return await lnd.channels()
+
+    async def key(self) -> str:
+        """Return the node's public key."""
+        async with self._wallet() as lnd:
+            return await lnd.key()
+
+    async def invoice(self, sats: int) -> str:
+        """Return an invoice that names private channels, too."""
+        async with self._wallet() as lnd:
+            return await lnd.invoice(sats)
+
+    def _wallet(self) -> AbstractAsyncContextManager[wallet.Wallet]:
+        return wallet.opened(access.load(self._home).lnds["customer"])

@@ -8,8 +8,9 @@ from typing import Any
 
 from leyden.devnet import access, actions, trading, wallet
 from leyden.devnet.calls import Calls
-from leyden.devnet.hosted import owned
+from leyden.devnet.hosted import Owned, owned
 from leyden.devnet.waiting import until
+from leyden.devnet.wallet import Wallet
 from leyden.errors import Conflict
 from leyden.values import Struct
 
@@ -18,11 +19,11 @@ _DEEP_ENOUGH = 6
 
 
 class Recipient(Struct, frozen=True):
-    """A node that gets a channel: its key, what an order says of it, its channels."""
+    """A node that gets a channel: its key, what an order says of it, its lnd."""
 
     key: str
-    wish: Mapping[str, str]
-    channels: Callable[[], Awaitable[list[dict[str, Any]]]]
+    wish: Mapping[str, object]
+    node: Owned | Wallet
 
 
 @asynccontextmanager
@@ -34,12 +35,12 @@ async def recipient(
         async with owned(home, call) as node:
             key = await node.key()
             wish = {"node_id": node.node_id, "node": key}
-            yield Recipient(key, wish, node.channels)
+            yield Recipient(key, wish, node)
         return
     lnd = access.load(home).lnds["customer"]
     async with wallet.opened(lnd) as customer:
         key = await customer.key()
-        yield Recipient(key, {"node": f"{key}@{lnd.peer}"}, customer.channels)
+        yield Recipient(key, {"node": f"{key}@{lnd.peer}"}, customer)
 
 
 async def buy(
@@ -98,7 +99,7 @@ async def active(home: Path, to: Recipient, point: str) -> dict[str, Any]:
         nonlocal channel
         ours = [
             each
-            for each in await to.channels()
+            for each in await to.node.channels()
             if each["channel_point"] == point and each["active"]
         ]
         channel = ours[0] if ours else {}

@@ -42,12 +42,22 @@ class Owned:
         told = await self._lnd.call("GET", "/v1/channels", macaroon=self.macaroon)
         return list(told["channels"])
 
+    async def invoice(self, sats: int) -> str:
+        """Return an invoice that names private channels, too."""
+        wish = {"value": str(sats), "private": True}
+        made = await self._lnd.call(
+            "POST", "/v1/invoices", wish, macaroon=self.macaroon
+        )
+        return str(made["payment_request"])
+
 
 class Hosted:
     """The owner of a hosted node, with a poold."""
 
     def __init__(self, node: Owned, pool: access.Pool) -> None:
         self.channels = node.channels
+        self.key = node.key
+        self.invoice = node.invoice
         self.pool = pool
 
     async def register(self, ticket: str) -> None:

@@ -15,6 +15,8 @@ from leyden.errors import Away, Refused
 from leyden.values import Struct
 
 LOOPBACK: Final = "127.0.0.1"
+# lnd tells its peers of channels once in so long; by default it is 90 s.
+_ANNOUNCED_AFTER_MS: Final = 1_000
 
 
 class Lnd(Struct, frozen=True, kw_only=True):
@@ -73,6 +75,7 @@ class Lnd(Struct, frozen=True, kw_only=True):
         yield "tlsdisableautofill", 1
         yield "noseedbackup", 1
         yield "nobootstrap", 1
+        yield "trickledelay", _ANNOUNCED_AFTER_MS
         yield "logging.console.disable", 1
         yield "logging.file.max-files", 3
         yield "logging.file.max-file-size", 10

@@ -7,12 +7,14 @@ first-channel, as a buyer of an inbound channel sees it:
 3. The platform creates a ticket for it.
 4. The buyer registers the ticket, and the auction matches it.
 5. The channel is active.
+6. The node receives a payment.
 
 direct-channel, as the owner of a node sees it:
 
 1. An order names the node, and is paid over Lightning: the payment is held.
 2. The seller opens the channel; once it is published the payment is settled.
 3. The channel is active.
+4. The node receives a payment.
 
 lsps1 is the same for somebody without an account: over HTTP as wallets speak it.
 """
@@ -24,10 +26,16 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import direct_purchase, lsps1_purchase, overview, trading
-from leyden.devnet.buyers import Buyer, Customer
+from leyden.devnet import (
+    direct_purchase,
+    lsps1_purchase,
+    overview,
+    receiving,
+    trading,
+)
+from leyden.devnet.buyers import Customer
 from leyden.devnet.calls import calling
-from leyden.devnet.hosted import hosted
+from leyden.devnet.hosted import Hosted, hosted
 from leyden.devnet.purchase import Purchase
 from leyden.devnet.waiting import until
 
@@ -58,7 +66,7 @@ async def first_channel(
     tell("the market is open")
     async with AsyncExitStack() as stack:
         call = await stack.enter_async_context(calling(home))
-        buyer: Buyer = Customer(home)
+        buyer: Customer | Hosted = Customer(home)
         if poold is not None:
             buyer = await stack.enter_async_context(hosted(home, call, program=poold))
             tell("the hosted node has a wallet, and its poold runs")
@@ -69,8 +77,10 @@ async def first_channel(
             tell=tell,
         )
         order_id, channel = await purchase.buy(capacity)
-    tell("the channel is active")
-    return _told(order_id, channel, began)
+        tell("the channel is active")
+        told = _told(order_id, channel, began)
+        await _receive(home, buyer, channel, tell)
+    return told
 
 
 async def direct_channel(
@@ -92,8 +102,10 @@ async def direct_channel(
     ):
         tell(f"node {to.key}")
         order_id, channel = await buy(home, call, to, tell, capacity=capacity)
-    tell("the channel is active")
-    return _told(order_id, channel, began)
+        tell("the channel is active")
+        told = _told(order_id, channel, began)
+        await _receive(home, to.node, channel, tell)
+    return told
 
 
 def _teller(say: Say, began: float) -> Say:
@@ -107,6 +119,13 @@ async def _open(home: Path, tell: Say) -> None:
     if not await overview.is_open(home):
         tell("waiting for the market; `leyden logs up` shows the progress")
         await market_opens(home)
+
+
+async def _receive(
+    home: Path, node: receiving.Payee, channel: dict[str, Any], tell: Say
+) -> None:
+    sats = await receiving.receive(home, node, channel)
+    tell(f"the node received a payment of {sats:,} sat")
 
 
 def _told(order_id: str, channel: dict[str, Any], began: float) -> dict[str, Any]:

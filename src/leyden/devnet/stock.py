@@ -1,11 +1,13 @@
-"""Setup of what an open market needs: coins, accounts, asks, a channel.
+"""Setup of what an open market needs: coins, accounts, asks, channels.
 
 Every function can be called any number of times: if nothing is missing, the
 function only checks.
 """
 
 import asyncio
+import functools
 from collections.abc import Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +32,7 @@ _PROVIDER_LEAST_SATS = PROVIDER_SATS // 10
 _LEAST_ASKED_SATS = 25_000_000
 # An ask, its fees and what a batch may cost for each of its smallest channels.
 _ASK_TAKES_SATS = 110_000_000
+PAID = ("treasury", "asker", "seller")  # by the customer
 _COINS = 5
 _WITHIN_S = 60.0
 _LOOK_AGAIN_S = 0.2
@@ -121,30 +124,47 @@ def missing_leases(orders: Iterable[Mapping[str, Any]]) -> list[int]:
     return [blocks for blocks in LEASES if asked[blocks] < _LEAST_ASKED_SATS]
 
 
-async def ensure_channel(home: Path, *, sats: int, least: int) -> bool:
-    """Ensure a channel from customer to treasury; return whether opened now."""
+async def ensure_channels(home: Path, *, sats: int, least: int) -> list[str]:
+    """Ensure announced channels from the customer; return to whom some were opened.
+
+    The customer pays orders at the treasury, and buyers through who sold them their
+    channels. lnd names a private channel in an invoice only if its own graph has an
+    announced channel of the peer, so that payers can reach it.
+    """
     network = access.load(home)
-    await ensure_coins(home, "customer", 10 * sats, least=2 * sats)
-    async with (
-        wallet.opened(network.lnds["customer"]) as customer,
-        wallet.opened(network.lnds["treasury"]) as treasury,
-    ):
-        key = await treasury.key()
-
-        async def can_pay() -> bool:
-            # An active channel may still be missing in the payer's graph.
-            return await customer.has_route(key, least)
-
-        made = not any(
-            each["remote_pubkey"] == key and int(each["local_balance"]) >= least
-            for each in await customer.channels()
-        )
-        if made:
-            at = network.lnds["treasury"].peer
-            await customer.open_channel(key, at=at, sats=sats)
+    await ensure_coins(home, "customer", 10 * sats, least=(len(PAID) + 1) * sats)
+    async with AsyncExitStack() as stack:
+        customer, *others = [
+            await stack.enter_async_context(wallet.opened(network.lnds[name]))
+            for name in ("customer", *PAID)
+        ]
+        key = await customer.key()
+        keys = {name: await lnd.key() for name, lnd in zip(PAID, others, strict=True)}
+        channels = await customer.channels()
+        lacking = [name for name in PAID if not _can_pay(channels, keys[name], least)]
+        for name in lacking:
+            await wait_until_synced(network, name)
+            at = network.lnds[name].peer
+            await customer.open_channel(keys[name], at=at, sats=sats)
+        if lacking:
             await actions.mine(home, DEEP_ENOUGH)
-        await _until(can_pay, "the customer can't reach the treasury; see its log")
-    return made
+        for name, lnd in zip(PAID, others, strict=True):
+            # An active channel may still be missing in the payer's graph.
+            reachable = functools.partial(customer.has_route, keys[name], least)
+            await _until(reachable, f"the customer can't reach the {name}; see its log")
+            announced = functools.partial(lnd.announces, keys[name], key)
+            await _until(announced, f"the {name} announces no channel; see its log")
+    return lacking
+
+
+def _can_pay(channels: Iterable[Mapping[str, Any]], key: str, sats: int) -> bool:
+    """Return whether so much can be paid to a peer through an announced channel."""
+    return any(
+        each["remote_pubkey"] == key
+        and int(each["local_balance"]) >= sats
+        and not each["private"]
+        for each in channels
+    )
 
 
 async def _find_account(

@@ -76,6 +76,24 @@ class Wallet:
             return False
         return True
 
+    async def announces(self, key: str, other: str) -> bool:
+        """Return whether lnd's graph has an announced channel between two nodes."""
+        path = f"/v1/graph/node/{key}?include_channels=true"
+        channels = (await self.call("GET", path))["channels"]
+        ends = [{each["node1_pub"], each["node2_pub"]} for each in channels]
+        return {key, other} in ends
+
+    async def invoice(self, sats: int) -> str:
+        """Return an invoice that names private channels, too."""
+        wish = {"value": str(sats), "private": True}
+        answer = await self.call("POST", "/v1/invoices", wish)
+        return str(answer["payment_request"])
+
+    async def has_hints(self, invoice: str) -> bool:
+        """Return whether an invoice names private channels."""
+        answer = await self.call("GET", f"/v1/payreq/{invoice}")
+        return bool(answer["route_hints"])
+
     async def pay(self, invoice: str) -> dict[str, Any]:
         """Pay an invoice; return lnd's last update (IN_FLIGHT if it is held)."""
         wish = {

@@ -92,6 +92,10 @@ class Seller(Protocol):
         """List the permissions for bumps and conflicts that our macaroon lacks."""
         ...
 
+    async def inbound(self) -> Sats:
+        """Return what payers can send through the seller's announced channels."""
+        ...
+
     async def address(self) -> str:
         """Return a new address of the wallet, to deposit coins."""
         ...

@@ -56,6 +56,7 @@ class FakeSeller:
         self.bumpable = True  # our macaroon may bump
         self.proves = True  # ... and compare blocks
         self.bumps: list[tuple[Outpoint, Sats]] = []
+        self.reachable_by = Sats(0)  # what payers can send through announced channels
 
     # What the platform asks.
 
@@ -174,6 +175,11 @@ class FakeSeller:
         """List the permissions that our macaroon lacks."""
         self._check_reachable()
         return [] if self.bumpable else [BUMP]
+
+    async def inbound(self) -> Sats:
+        """Return what payers can send through the seller's announced channels."""
+        self._check_reachable()
+        return self.reachable_by
 
     async def address(self) -> str:
         """Return an address of the wallet."""

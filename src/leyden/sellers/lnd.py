@@ -38,6 +38,7 @@ _WEIGHT_PER_VBYTE: Final = 4
 _KILO: Final = 1_000
 _DIAL_S: Final = 10
 _OFFLINE: Final = "is not online"
+_REACHABLE: Final = "/v1/channels?active_only=true&public_only=true"
 _UNSPENT: Final = "/v1/utxos?min_confs=1&max_confs=2147483647"
 # What spends the funding transaction is in a block for these, so that one is too.
 _CLOSED_IN_BLOCK: Final = "pending_force_closing_channels"
@@ -210,6 +211,11 @@ class LndSeller:
     async def denied(self) -> list[str]:
         """List the permissions for fundings that our macaroon lacks."""
         return await self._fundings.denied()
+
+    async def inbound(self) -> Sats:
+        """Add up the remote balances of announced channels whose peer is online."""
+        response = await self._lnd.call_or_away("GET", _REACHABLE)
+        return Sats(sum(int(each["remote_balance"]) for each in response["channels"]))
 
     async def address(self) -> str:
         """Return a new address of the wallet."""

@@ -32,6 +32,7 @@ ITEMS: Final[Mapping[str, Check]] = {
     "the sources of channels are configured": money.listed,
     "the Pool account is open and funded": money.auction,
     "the seller's wallet is funded": money.seller,
+    "payments reach the channels that the seller sells": money.seller_inbound,
     "the seller's macaroon has every permission": money.seller_macaroon,
     "LSPS1 is ready, if enabled": money.lsps1,
     "a channel was sold, and the ledger is correct": money.rehearsed,

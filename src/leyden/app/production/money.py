@@ -82,6 +82,14 @@ async def seller(platform: Platform) -> str:
     return seller_balance.alarm(found, low=shop.rules.seller_low)
 
 
+async def seller_inbound(platform: Platform) -> str:
+    """Check that payments can reach the seller, if direct channels are sold."""
+    shop = platform.shop
+    if shop is None or Source.OWN not in shop.rules.sources:
+        return ""
+    return await seller_balance.unreachable(shop)
+
+
 async def seller_macaroon(platform: Platform) -> str:
     """Check the permissions of the seller's macaroon, if direct channels are sold."""
     shop = platform.shop

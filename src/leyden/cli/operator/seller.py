@@ -35,6 +35,7 @@ def seller(*, address: bool, as_json: bool) -> None:
             alarm=seller_balance.alarm(found, low=shop.rules.seller_low),
             address=await seller_balance.address(shop) if address else "",
             denied=await seller_balance.denied(shop),
+            unreachable=await seller_balance.unreachable(shop),
             fundings=await seller_balance.unconfirmed(shop, height=found.height),
         )
 
@@ -43,10 +44,18 @@ def seller(*, address: bool, as_json: bool) -> None:
     if found.address:
         shown["address"] = found.address
     if as_json:
-        more = {"denied": found.denied, "fundings": found.fundings}
-        print_json({"alarm": found.alarm or None, **shown, **more})
+        print_json(
+            {
+                "alarm": found.alarm or None,
+                **shown,
+                "denied": found.denied,
+                "unreachable": found.unreachable or None,
+                "fundings": found.fundings,
+            }
+        )
         return
-    for line in (found.alarm, seller_balance.old_macaroon(found.denied)):
+    old_macaroon = seller_balance.old_macaroon(found.denied)
+    for line in (found.alarm, old_macaroon, found.unreachable):
         if line:
             print(f"{line}\n")
     print_fields(shown)
@@ -62,6 +71,7 @@ class _Looked(Struct, frozen=True, kw_only=True):
     alarm: str
     address: str
     denied: list[str]
+    unreachable: str
     fundings: list[Unconfirmed]
 
 

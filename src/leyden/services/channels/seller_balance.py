@@ -82,6 +82,21 @@ async def denied(shop: Shop) -> list[str]:
     return await shop.seller.denied() if shop.seller is not None else []
 
 
+async def unreachable(shop: Shop) -> str:
+    """Return why buyers can't receive through what the seller sells; "" if they can.
+
+    lnd names a private channel in an invoice only if the graph has an announced channel
+    of the peer, and payments reach an announced one only through its seller's others.
+    """
+    if shop.seller is None or await shop.seller.inbound():
+        return ""
+    return (
+        "the seller has no announced channel with inbound capacity: payers can't reach "
+        "the channels that it sells; get such channels from well-connected nodes, see "
+        "docs/direct-channels.md"
+    )
+
+
 async def address(shop: Shop) -> str:
     """Return a new address of the seller's wallet, for deposits."""
     if shop.seller is None:

@@ -8,6 +8,8 @@ import { draw as drawCode } from "../qr.js";
 import { Trouble } from "../trouble.js";
 
 const AGAIN_MS = 10_000;
+const NOT_USABLE = ["pending", "inactive", "closing"];
+const NO_ALIAS = /^unable to lookup peer alias/; // lnd's words, where an alias would be
 const sats = (number) => `${Number(number).toLocaleString("en")} sat`;
 const reached = $("wallet").dataset.peer; // HOST:PORT, from the platform
 const opened = new Opened(node, platform.token);
@@ -96,13 +98,23 @@ function draw({ info, coins, channels }) {
   const peer = reached ? `${info.identity_pubkey}@${reached}` : info.uris?.[0];
   drawPeer(peer);
   link(info.identity_pubkey);
-  const sum = (side) => channels.reduce((all, { channel }) => all + Number(channel[side]), 0);
+  const sum = (side, wanted) => channels
+    .filter(({ state }) => state === wanted)
+    .reduce((all, { channel }) => all + Number(channel[side]), 0);
+  // What can't be sent or received now: "5 sat pending, 10 sat inactive".
+  const others = (side) => NOT_USABLE
+    .map((state) => [sum(side, state), state])
+    .filter(([amount]) => amount > 0)
+    .map(([amount, state]) => `${sats(amount)} ${state}`)
+    .join(", ");
   const incoming = Number(coins.unconfirmed_balance);
   tell({
     coins: sats(coins.confirmed_balance),
     unconfirmed: incoming ? `${sats(incoming)} unconfirmed` : "confirmed",
-    local: sats(sum("local_balance")),
-    remote: sats(sum("remote_balance")),
+    local: sats(sum("local_balance", "active")),
+    remote: sats(sum("remote_balance", "active")),
+    "local-others": others("local_balance"),
+    "remote-others": others("remote_balance"),
     alias: info.alias,
     key: info.identity_pubkey,
     peer: peer ?? "none: other nodes can't connect to this node",
@@ -125,7 +137,8 @@ function row({ state, channel }) {
   const made = $("channel").content.cloneNode(true);
   const at = (name) => made.querySelector(`[data-${name}]`);
   const key = channel.remote_pubkey ?? channel.remote_node_pub;
-  at("with").textContent = channel.peer_alias || `${key.slice(0, 16)}…`;
+  const alias = NO_ALIAS.test(channel.peer_alias) ? "" : channel.peer_alias;
+  at("with").textContent = alias || `${key.slice(0, 16)}…`;
   at("with").title = key;
   at("state").textContent = state;
   at("state").classList.add(`state-${state}`);
