@@ -1,8 +1,9 @@
 """The first organization, user and keys of a private installation.
 
-Created once; later starts find them in dev.json. That file holds secrets of
-a network that is worth nothing, for scripts and external tests; they are
-never written elsewhere.
+Created once; later starts find them in dev.json. A backup does not have that file:
+a restored home finds owner and organization in its database. The file holds secrets of
+a network that is worth nothing, for scripts and external tests; they are never written
+elsewhere.
 """
 
 import json
@@ -12,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from leyden import processes
-from leyden.domain.accounts import Role
+from leyden.domain.accounts import Person, Role
 from leyden.errors import Unauthorized
 from leyden.files import write_private
 from leyden.services.people import accounts, api_keys
@@ -28,8 +29,9 @@ _EMAIL = "owner@localhost"
 async def ensure_accounts(platform: Platform) -> dict[str, Any]:
     """Return the organization's id, a login and two valid keys.
 
-    Missing ones are created. The login is an operator's as well: on a
-    private chain one person has all roles.
+    Missing ones are created. A restored home keeps its owner and organization: the
+    owner gets a new password. The login is an operator's as well: on a private chain
+    one person has all roles.
     """
     made = await _ensure(platform)
     found = await platform.database.reader.accounts.find_person(
@@ -45,28 +47,43 @@ async def _ensure(platform: Platform) -> dict[str, Any]:
     kept = read(platform.settings.home_path)
     if await _opens(platform, kept.get("api_key"), kept.get("flow_key")):
         return kept
-    organization = await accounts.create_organization(
-        platform, await _free_name(platform), actor=_ACTOR
-    )
     login = dict(kept.get("dashboard_login") or {})
-    if not login:
+    is_known = bool(login)
+    if not is_known:
         login = {"email": _EMAIL, "password": secrets.token_urlsafe(12)}
+    email = login["email"]
+    owner = await platform.database.reader.accounts.find_person(email)
+    organization_id = await _owned_by(platform, owner) if owner else None
+    if organization_id is None:
+        organization = await accounts.create_organization(
+            platform, await _free_name(platform), actor=_ACTOR
+        )
+        organization_id = organization.id
+    if owner is None:
         await accounts.create_user(
             platform,
-            login["email"],
+            email,
             password=login["password"],
-            organization_id=organization.id,
+            organization_id=organization_id,
             role=Role.OWNER,
             actor=_ACTOR,
         )
+    elif not is_known:
+        await accounts.readmit(
+            platform,
+            email,
+            password=login["password"],
+            keep_authenticator=True,
+            actor=_ACTOR,
+        )
     made: dict[str, Any] = {
-        "organization_id": organization.id,
+        "organization_id": organization_id,
         "dashboard_login": login,
     }
     for field, scopes in (("api_key", ("node", "flow")), ("flow_key", ("flow",))):
         _, made[field] = await api_keys.create(
             platform,
-            organization.id,
+            organization_id,
             name=f"{field} of leyden up",
             scopes=scopes,
             expires=None,
@@ -74,6 +91,13 @@ async def _ensure(platform: Platform) -> dict[str, Any]:
         )
     write(platform.settings.home_path, made)
     return made
+
+
+async def _owned_by(platform: Platform, owner: Person) -> str | None:
+    """Return the organization that a person owned first; None if they own none."""
+    belongings = await platform.database.reader.people.belongs_to(owner.id)
+    owned = (each for each in belongings if each.role is Role.OWNER)
+    return next((each.organization.id for each in owned), None)
 
 
 def read(home: Path) -> dict[str, Any]:
