@@ -11,7 +11,7 @@ from leyden import settings
 from leyden.app.migration import migrate
 from leyden.app.opening import opened
 from leyden.devnet import first_run
-from leyden.services.people import api_keys, passwords
+from leyden.services.people import accounts, api_keys, passwords
 from leyden.services.platform import Platform
 
 EACH = 100
@@ -107,3 +107,31 @@ async def test_a_home_whose_keys_were_revoked_gets_new_ones_for_its_organization
     assert after["organization_id"] == before["organization_id"]
     assert after["api_key"] not in ("revoked", before["api_key"])
     assert await organizations(platform) == [first_run.TEAM]
+
+
+async def test_scenarios_have_an_organization_of_their_own(platform: Platform) -> None:
+    team = await first_run.ensure_accounts(platform)
+    account = await first_run.ensure_scenarios(platform)
+    assert await first_run.ensure_scenarios(platform) == account
+    assert account.organization_id != team["organization_id"]
+    found = await api_keys.authenticate(platform, account.api_key, now=platform.clock())
+    assert found.organization_id == account.organization_id
+    owner = await accounts.get_person(platform, team["dashboard_login"]["email"])
+    belongings = await platform.database.reader.people.belongs_to(owner.id)
+    assert [each.organization.name for each in belongings] == [
+        first_run.TEAM,
+        first_run.SCENARIOS,
+    ]
+
+
+async def test_a_restored_home_keeps_the_organization_of_its_scenarios(
+    platform: Platform,
+) -> None:
+    team = await first_run.ensure_accounts(platform)
+    before = await first_run.ensure_scenarios(platform)
+    (platform.settings.home_path / first_run.FILE).unlink()
+    again = await first_run.ensure_accounts(platform)
+    assert again["organization_id"] == team["organization_id"]
+    after = await first_run.ensure_scenarios(platform)
+    assert after.organization_id == before.organization_id
+    assert await organizations(platform) == [first_run.TEAM, first_run.SCENARIOS]

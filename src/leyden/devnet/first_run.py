@@ -13,17 +13,27 @@ from pathlib import Path
 from typing import Any
 
 from leyden import processes
-from leyden.domain.accounts import Person, Role
+from leyden.domain.accounts import Membership, Person, Role
 from leyden.errors import Unauthorized
 from leyden.files import write_private
 from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
+from leyden.values import Struct
 
 FILE = "dev.json"
 _LOCK = f".{FILE}.lock"
 _ACTOR = "operator:leyden up"
 TEAM = "My team"
+SCENARIOS = "Scenarios of leyden dev"
 _EMAIL = "owner@localhost"
+_ACCOUNT = "scenarios"  # of dev.json
+
+
+class Account(Struct, frozen=True):
+    """An organization, and a key to call the API as it."""
+
+    organization_id: str
+    api_key: str
 
 
 async def ensure_accounts(platform: Platform) -> dict[str, Any]:
@@ -41,6 +51,46 @@ async def ensure_accounts(platform: Platform) -> dict[str, Any]:
         async with platform.database.transaction() as tx:
             await tx.people.make_operator(found.id, now=platform.clock())
     return made
+
+
+async def ensure_scenarios(platform: Platform) -> Account:
+    """Return the organization of scenarios, which so spend nobody else's credit.
+
+    A missing one is created. The home's owner is its owner too, and can look at it.
+    """
+    kept = read(platform.settings.home_path)
+    found = kept.get(_ACCOUNT, {})
+    if await _opens(platform, found.get("api_key")):
+        return Account(**found)
+    every = await platform.database.reader.accounts.list_()
+    organization = next((each for each in every if each.name == SCENARIOS), None)
+    if organization is None:
+        organization = await accounts.create_organization(
+            platform, SCENARIOS, actor=_ACTOR
+        )
+    email = kept.get("dashboard_login", {}).get("email", _EMAIL)
+    async with platform.database.transaction() as tx:
+        owner = await tx.accounts.find_person(email)
+        if owner is not None:
+            await tx.accounts.join(
+                Membership(
+                    organization_id=organization.id,
+                    user_id=owner.id,
+                    role=Role.OWNER,
+                    created=platform.clock(),
+                )
+            )
+    _, key = await api_keys.create(
+        platform,
+        organization.id,
+        name="leyden dev scenario",
+        scopes=("node", "flow"),
+        expires=None,
+        actor=_ACTOR,
+    )
+    made = {"organization_id": organization.id, "api_key": key}
+    write(platform.settings.home_path, {_ACCOUNT: made})
+    return Account(**made)
 
 
 async def _ensure(platform: Platform) -> dict[str, Any]:

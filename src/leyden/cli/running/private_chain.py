@@ -12,8 +12,10 @@ import click
 
 from leyden import settings
 from leyden.app.dispatcher import words
+from leyden.app.opening import opened
 from leyden.cli.building import building
 from leyden.cli.output import print_fields, print_json, print_one, print_rows
+from leyden.cli.running.local_platform import settings_of
 from leyden.daemons import build as builds
 from leyden.daemons.operator_binaries import own as owned
 from leyden.daemons.progress import Progress, State, Step
@@ -96,6 +98,7 @@ def scenario(
     """Buy a channel from beginning to end, with real programs."""
     place = _place(home)
     say = click.echo if not as_json else functools.partial(click.echo, err=True)
+    account = asyncio.run(_account(place))
     if name != "first-channel":
         lsps1 = name == "lsps1"
         if lsps1 and hosted:
@@ -103,14 +106,28 @@ def scenario(
                 "--hosted: can't be used with lsps1, which is for nodes elsewhere"
             )
         played = stories.direct_channel(
-            place, say, capacity=capacity, hosted=hosted, lsps1=lsps1
+            place,
+            say,
+            account=account,
+            capacity=capacity,
+            hosted=hosted,
+            lsps1=lsps1,
         )
     else:
         with building() as progress:
             poold = asyncio.run(_poold(progress)) if hosted else None
-        played = stories.first_channel(place, say, capacity=capacity, poold=poold)
+        played = stories.first_channel(
+            place, say, account=account, capacity=capacity, poold=poold
+        )
     found = asyncio.run(played)
     print_one(found, as_json=as_json)
+
+
+async def _account(home: Path) -> first_run.Account:
+    if not first_run.read(home):
+        raise SetupError("no private chain here yet; `leyden up` starts one")
+    async with opened(settings_of(home)) as platform:
+        return await first_run.ensure_scenarios(platform)
 
 
 async def _poold(progress: Progress) -> Path:
