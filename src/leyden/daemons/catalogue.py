@@ -46,6 +46,8 @@ class ToolSet(Struct, frozen=True, kw_only=True):
     folder: Path
     tags: tuple[str, ...] = ()
     stamps: dict[str, str] = field(default_factory=dict)  # variables set by the linker
+    # How long two idle processors build it, after the sets before it in the list.
+    seconds: int = 60
 
     @property
     def key(self) -> str:
@@ -71,7 +73,7 @@ def _is_built_from(file: Path) -> bool:
     return file.suffix in {".go", ".mod", ".sum"} and not file.stem.endswith("_test")
 
 
-def _lnd(number: str, *more: Program) -> ToolSet:
+def _lnd(number: str, *more: Program, seconds: int) -> ToolSet:
     version = f"{number}-beta"
     return ToolSet(
         name=f"lnd-{number}",
@@ -86,6 +88,7 @@ def _lnd(number: str, *more: Program) -> ToolSet:
             f"{_LND}/build.Commit": f"v{version}",
             f"{_LND}/build.RawTags": ",".join(_LND_TAGS),
         },
+        seconds=seconds,
     )
 
 
@@ -95,6 +98,7 @@ SETS = (
         "0.20.2",
         Program("btcd", "0.24.2-beta", _BTCD),
         Program("btcctl", "0.24.2-beta", f"{_BTCD}/cmd/btcctl"),
+        seconds=330,
     ),
     ToolSet(
         name="pool-0.7.1",
@@ -104,19 +108,22 @@ SETS = (
             Program("pool", "0.7.1-beta", f"{_POOL}/cmd/pool"),
         ),
         stamps={f"{_POOL}.Commit": "v0.7.1-beta"},
+        seconds=120,
     ),
     ToolSet(
         name="auctioneer",
         folder=_HERE / "auctioneer",
         programs=(Program("auctioneer", "0.1.0", "leyden/auctioneer"),),
+        seconds=10,
     ),
-    _lnd("0.20.1"),
-    _lnd("0.21.2"),
+    _lnd("0.20.1", seconds=240),
+    _lnd("0.21.2", seconds=300),
     ToolSet(
         name="restic-0.18.1",
         folder=_HERE / "restic-0.18.1",
         programs=(Program("restic", "0.18.1", "github.com/restic/restic/cmd/restic"),),
         tags=("disable_grpc_modules",),  # as released, but it never updates itself
+        seconds=100,
     ),
     ToolSet(
         name="age-1.2.1",
@@ -126,6 +133,7 @@ SETS = (
             Program("age-keygen", "1.2.1", "filippo.io/age/cmd/age-keygen"),
         ),
         stamps={"main.Version": "v1.2.1"},
+        seconds=10,
     ),
 )
 

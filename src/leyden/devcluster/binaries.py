@@ -30,28 +30,33 @@ KUBERNETES = ToolSet(
         "k8s.io/component-base/version.gitVersion": f"v{VERSION}",
         "k8s.io/client-go/pkg/version.gitVersion": f"v{VERSION}",
     },
+    seconds=600,
 )
 PAUSE = ToolSet(
     name="pause",
     folder=_HERE / "pause",
     programs=(Program("pause", "1", "leyden.invalid/devcluster/pause"),),
+    seconds=2,
 )
 COMPANION = ToolSet(
     name="companion",
     folder=_HERE / "companion",
     programs=(Program("companion", "1", "leyden/companion"),),
+    seconds=10,
 )
 HELM = ToolSet(
     name="helm-3.18.4",
     folder=_HERE / "helm-3.18.4",
     programs=(Program("helm", "3.18.4", f"{_HELM}/cmd/helm"),),
     stamps={f"{_HELM}/internal/version.version": "v3.18.4"},
+    seconds=90,
 )
 KWOK = ToolSet(
     name="kwok-0.7.0",
     folder=_HERE / "kwok-0.7.0",
     programs=(Program("kwok", "0.7.0", f"{_KWOK}/cmd/kwok"),),
     stamps={f"{_KWOK}/pkg/consts.Version": "v0.7.0"},
+    seconds=60,
 )
 SETS: Final = (KUBERNETES, PAUSE, COMPANION, HELM, KWOK)
 
