@@ -103,9 +103,7 @@ def main(name: str) -> None:
     given = node(endpoint, "/v1/initwallet", wallet)["admin_macaroon"]
     macaroon = base64.b64decode(given).hex()
     until(made["node_id"], "running")
-    print(
-        "of a private chain: with real money, never print these, and never store them"
-    )
+    print("With real money, don't print these:")
     print(f"password  {password}\nseed      {' '.join(seed)}\nmacaroon  {macaroon}")
 
     info = node(endpoint, "/v1/getinfo", macaroon=macaroon)

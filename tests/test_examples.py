@@ -29,8 +29,10 @@ def run(name: str, **environment: str) -> subprocess.CompletedProcess[str]:
     [
         (
             "first_node.py",
-            "LEYDEN_URL is not set: while `./leyden up` runs, type this first:\n"
-            + '    eval "$(./leyden dev env)"\n',
+            (
+                "LEYDEN_URL is not set: while `./leyden up` runs, type this first:\n"
+                '    eval "$(./leyden dev env)"\n'
+            ),
         ),
         (
             "unlocker.py",
