@@ -134,7 +134,7 @@ def _tell_who_orders(tell: Say) -> None:
 
 async def _open(home: Path, tell: Say) -> None:
     if not await overview.is_open(home):
-        tell("waiting for the market; `leyden logs up` shows the progress")
+        tell(f"waiting for the market, which is {await overview.line(home)}")
         await market_opens(home)
 
 

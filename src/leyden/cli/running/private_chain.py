@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from leyden import settings
+from leyden import logs, settings
 from leyden.app.dispatcher import words
 from leyden.app.opening import opened
 from leyden.cli.building import building
@@ -42,6 +42,7 @@ def fund(
 
 def status(home: Path | None, *, wait: bool, as_json: bool) -> None:
     """Print the chain's height and the state of its nodes and market."""
+    logs.configure(form="text", level="error")  # its lines say what is away
     place = _place(home)
     if wait:
         asyncio.run(stories.market_opens(place))
@@ -49,7 +50,8 @@ def status(home: Path | None, *, wait: bool, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    print_fields({name: found[name] for name in ("chain", "height", "market")})
+    fields = ("chain", "height", "market", "market_waits_for")
+    print_fields({name: found[name] for name in fields if name in found})
     print_rows(found["lnds"], empty="the private chain has no lnd")
     for name in ("pools", "tickets", "bids", "batches"):
         if rows := found.get(name):
