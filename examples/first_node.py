@@ -5,6 +5,9 @@
 
 Without a name, the node gets one that no other node has. The password and the seed go
 directly to the node, over TLS that ends in the node; the platform sees neither.
+
+Don't do this with real money: it prints the password, the seed and a macaroon that may
+do anything.
 """
 
 import base64
@@ -20,9 +23,14 @@ import urllib.error
 import urllib.request
 from typing import Any
 
-URL, KEY = os.environ["LEYDEN_URL"], os.environ["LEYDEN_KEY"]
-NODES = f"{URL}/organizations/{os.environ['LEYDEN_ORGANIZATION']}/nodes"
-GATEWAY = os.environ["LEYDEN_GATEWAY"]
+NEEDED = ("URL", "KEY", "ORGANIZATION", "GATEWAY", "CA")
+if missing := [name for name in NEEDED if not os.environ.get(f"LEYDEN_{name}")]:
+    sys.exit(
+        f"LEYDEN_{missing[0]} is not set: while `./leyden up` runs, type this first:\n"
+        '    eval "$(./leyden dev env)"'
+    )
+URL, KEY, ORGANIZATION, GATEWAY, CA = (os.environ[f"LEYDEN_{each}"] for each in NEEDED)
+NODES = f"{URL}/organizations/{ORGANIZATION}/nodes"
 # Directly: a proxy that the environment names has no part in this.
 DIRECT = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 
@@ -39,15 +47,17 @@ def platform(url: str, body: object = None) -> Any:
             return json.load(answer)
     except urllib.error.HTTPError as error:
         sys.exit(f"{error.code}: {json.load(error)['message']}")
+    except OSError:
+        sys.exit(f"{URL} does not respond; start it with `./leyden up`")
 
 
 def node(endpoint: str, path: str, body: object = None, macaroon: str = "") -> Any:
     """Call the node itself, by its name at the gateway, trusting only its own CA."""
     host, _, port = GATEWAY.rpartition(":")
-    trusts = ssl.create_default_context(cafile=os.environ["LEYDEN_CA"])
+    trusts = ssl.create_default_context(cafile=CA)
     connection = http.client.HTTPConnection(endpoint)
     connection.sock = trusts.wrap_socket(
-        socket.create_connection((host, int(port)), timeout=60),
+        socket.create_connection((host, int(port)), timeout=300),  # a wallet takes long
         server_hostname=endpoint,
     )
     connection.request(
@@ -93,6 +103,7 @@ def main(name: str) -> None:
     given = node(endpoint, "/v1/initwallet", wallet)["admin_macaroon"]
     macaroon = base64.b64decode(given).hex()
     until(made["node_id"], "running")
+    print("With real money, don't print these:")
     print(f"password  {password}\nseed      {' '.join(seed)}\nmacaroon  {macaroon}")
 
     info = node(endpoint, "/v1/getinfo", macaroon=macaroon)

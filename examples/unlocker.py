@@ -12,10 +12,14 @@ import hmac
 import json
 import os
 import ssl
+import sys
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+NEEDED = ("NODE_API", "CA_FILE", "SECRET_FILE", "PASSWORD_FILE")
+if missing := [name for name in NEEDED if not os.environ.get(name)]:
+    sys.exit(f"{missing[0]} is not set; this file begins with how to call it")
 API = os.environ["NODE_API"]
 GATEWAY = os.environ.get("LEYDEN_GATEWAY", "gateway:8080")  # the port of all nodes
 NODE = f"https://{API}:{GATEWAY.rpartition(':')[2]}"

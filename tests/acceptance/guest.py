@@ -88,10 +88,12 @@ class Guest(Town):
             "ca_path": str(self.home / "authority/root.pem"),
         }
 
-    async def api(self, method: str, path: str, body: object = None) -> Any:
+    async def api(
+        self, method: str, path: str, body: object = None, *, key: str = ""
+    ) -> Any:
         """Call the API; where nobody answers, give what the platform printed."""
         try:
-            return await super().api(method, path, body)
+            return await super().api(method, path, body, key=key)
         except aiohttp.ClientConnectionError:
             raise AssertionError(self.told()) from None
 

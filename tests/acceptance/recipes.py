@@ -4,6 +4,7 @@ the node's name."""
 import asyncio
 import os
 from base64 import b64decode
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,10 @@ _WITH_HOSTS = 'mount --bind "$0" /etc/hosts && exec "$@"'
 
 
 async def texts(town: Town, node: Owned) -> dict[str, str]:
-    """Return the code of each recipe, as the dashboard shows it for this node."""
+    """Return the code of each recipe, as the dashboard shows it for this node.
+
+    Where a recipe has a line for /etc/hosts, that is under `hosts-` and its name.
+    """
     login = town.facts["dashboard_login"]
     base = town.facts["dashboard_url"].removesuffix("/app/")
     team = town.facts["organization_id"]
@@ -40,9 +44,10 @@ async def texts(town: Town, node: Owned) -> dict[str, str]:
         await screen.go(f"/app/{team}/nodes/{node.id}/wallet/bakery")
         found = {}
         for recipe in RECIPES:
-            code = page.locator(f"#recipe-{recipe.slug}")
-            if await code.count():
-                found[recipe.slug] = (await code.text_content() or "").strip()
+            for key in (recipe.slug, f"hosts-{recipe.slug}"):
+                code = page.locator(f"#{key}, #recipe-{key}")
+                if await code.count():
+                    found[key] = (await code.text_content() or "").strip()
         return found
 
 
@@ -56,15 +61,18 @@ async def bake(node: Owned, preset: str) -> str:
     return str((await node.call("POST", "/v1/macaroon", wish))["macaroon"])
 
 
-async def folder_of(town: Town, node: Owned, folder: Path) -> Path:
-    """Put the files where a recipe expects them, and a table of names beside them."""
+async def folder_of(
+    town: Town, node: Owned, folder: Path, shown: Mapping[str, str]
+) -> Path:
+    """Put the files where recipes expect them, and the table of names beside them."""
     folder.mkdir()
-    shown = await town.of(node, "GET", "/connect")
-    (folder / f"{node.endpoint}.pem").write_bytes(b64decode(shown["tls_cert"]))
+    found = await town.of(node, "GET", "/cert")
+    (folder / f"{node.endpoint}.pem").write_bytes(b64decode(found["tls_cert"]))
     for recipe in RECIPES:
         macaroon = bytes.fromhex(await bake(node, recipe.preset))
         (folder / f"{recipe.slug}.macaroon").write_bytes(macaroon)
-    hosts = f"127.0.0.1 localhost\n{shown['hosts_line']}\n"
+    (line,) = {text for key, text in shown.items() if key.startswith("hosts-")}
+    hosts = f"127.0.0.1 localhost\n{line}\n"
     (folder / "hosts").write_text(hosts)
     return folder
 

@@ -2,6 +2,7 @@
 
 import json
 import re
+from functools import partial
 from typing import Any
 
 import pytest
@@ -26,14 +27,23 @@ async def played(town: Town, *words: str) -> dict[str, Any]:
     strays = [line for line in lines if not _STEP.match(line)]
     assert strays == [], "nothing of a log's"
     story: dict[str, Any] = json.loads(told[told.index("{") :])
-    order = await town.api("POST", "/flow/status", {"order_id": story["order_id"]})
+    order = await town.api(
+        *("POST", "/flow/status", {"order_id": story["order_id"]}),
+        key=town.scenarios().api_key,
+    )
     assert order["status"] == "filled"
     assert "the books are right" in await town.run("verify")
     return story
 
 
 async def test_the_customer_gets_a_first_channel(market_town: Town) -> None:
+    coupon = json.loads(
+        await market_town.run("coupon", "create", "--amount", "21000", "--json")
+    )
+    await market_town.api("POST", "/flow/redeem", {"coupon": coupon["coupon"]})
+    before = await market_town.credit()
     story = await played(market_town)
+    assert await market_town.credit() == before, "the scenario did not bring it"
     assert story["capacity"] == 1_000_000
     network = access.load(market_town.home)
     async with wallet.opened(network.lnds["customer"]) as customer:
@@ -50,23 +60,28 @@ async def test_a_hosted_node_gets_a_first_channel(market_town: Town) -> None:
 @pytest.mark.long
 async def test_the_next_story_has_the_same_node(market_town: Town) -> None:
     """Else some twenty of them would end at the organization's quota."""
-    nodes = f"/organizations/{market_town.facts['organization_id']}/nodes"
+    points = {(await played(market_town, "--hosted"))["channel_point"]}
+    account = market_town.scenarios()
+    nodes = f"/organizations/{account.organization_id}/nodes"
+    call = partial(market_town.api, key=account.api_key)
 
     async def there() -> set[str]:
-        found = (await market_town.api("GET", nodes))["nodes"]
+        found = (await call("GET", nodes))["nodes"]
         return {each["node_id"] for each in found}
 
-    points = {(await played(market_town, "--hosted"))["channel_point"]}
+    def kept() -> str:
+        hosted = first_run.read(market_town.home)["hosted"]
+        return str(hosted[account.organization_id]["node_id"])
+
     before = await there()
     points.add((await played(market_town, "--hosted"))["channel_point"])
     assert await there() == before
     assert len(points) == 2
-    kept = first_run.read(market_town.home)["hosted"][""]["node_id"]
-    await market_town.api("POST", f"{nodes}/{kept}/restart")
+    await call("POST", f"{nodes}/{kept()}/restart")
     await played(market_town, "--hosted")  # whose wallet is locked by now
-    await market_town.api("DELETE", f"{nodes}/{kept}")
+    await call("DELETE", f"{nodes}/{kept()}")
     await played(market_town, "--hosted")
-    assert first_run.read(market_town.home)["hosted"][""]["node_id"] not in before
+    assert kept() not in before
 
 
 @pytest.mark.long

@@ -125,6 +125,33 @@ async def test_whoever_loses_the_machine_is_back_from_the_store(
     assert "this backup can be restored" in await drilled_again(guest, recovery)
 
 
+async def test_a_restored_private_chain_comes_up_for_its_owner(
+    open_folder: Path, programs: Programs
+) -> None:
+    assert programs.restic.exists()
+    folder = Path(tempfile.mkdtemp(prefix="chain-", dir=open_folder))
+    folder.chmod(0o755)
+    town = Town(folder)
+    town.environment["LEYDEN_BACKUP_STORE"] = str(folder / "store")
+    recovery = str(folder / "recovery.key")
+    try:
+        await town.up()
+        before, node = town.facts, await town.create("harbour light")
+        await town.run("backup", "init", "--recovery-key", recovery)
+        await town.run("backup", "run")
+        await town.down()
+        shutil.rmtree(town.home)
+        await town.run("backup", "restore", "--key", recovery)
+        await town.run("backup", "restore", "--old-machine-is-destroyed")
+        await town.up()
+        assert town.facts["organization_id"] == before["organization_id"]
+        teams = json.loads(await town.run("org", "list", "--json"))["organizations"]
+        assert [each["name"] for each in teams] == ["My team"]
+        await town.says(node, "waiting_init")
+    finally:
+        await town.down()
+
+
 async def restore_wallet(node: Owned, seed: list[str], channels: str) -> None:
     """Make the wallet again of its seed, and let its channels come home."""
     made = await node.call(

@@ -13,6 +13,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from leyden.devnet import access, wallet
+from leyden.domain.onions import host_of
+from leyden.errors import LeydenError
 from leyden.tor.control import ControlPort, TorControl
 from tests import tors
 from tests.acceptance.town import Owned, Town
@@ -23,6 +26,9 @@ pytestmark = [
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
 ]
+_BY_NAME = 3
+_UNREACHABLE = b"\x05\x04\x00\x01" + bytes(6)
+_KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
@@ -33,8 +39,41 @@ async def tor(
         yield real
 
 
+class Socks:
+    """A SOCKS port that notes who is called, and reaches nobody."""
+
+    def __init__(self) -> None:
+        self.place = ""
+        self.called: list[str] = []
+
+    async def take(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> None:
+        """Read a request of RFC 1928, and refuse it."""
+        _, methods = await reader.readexactly(2)
+        await reader.readexactly(methods)
+        writer.write(b"\x05\x00")
+        *_, kind, length = await reader.readexactly(5)
+        assert kind == _BY_NAME
+        name = await reader.readexactly(length)
+        port = int.from_bytes(await reader.readexactly(2), "big")
+        self.called.append(f"{name.decode()}:{port}")
+        writer.write(_UNREACHABLE)
+        writer.close()
+
+
 @pytest_asyncio.fixture(scope="module", loop_scope="session")
-async def onion_town(open_folder: Path, tor: tors.RealTor) -> AsyncIterator[Town]:
+async def socks() -> AsyncIterator[Socks]:
+    socks = Socks()
+    async with await asyncio.start_server(socks.take, "127.0.0.1", 0) as server:
+        socks.place = f"127.0.0.1:{server.sockets[0].getsockname()[1]}"
+        yield socks
+
+
+@pytest_asyncio.fixture(scope="module", loop_scope="session")
+async def onion_town(
+    open_folder: Path, tor: tors.RealTor, socks: Socks
+) -> AsyncIterator[Town]:
     """A town whose operator runs Tor."""
     folder = open_folder / "onions"
     folder.mkdir(mode=0o755)
@@ -42,6 +81,7 @@ async def onion_town(open_folder: Path, tor: tors.RealTor) -> AsyncIterator[Town
     town.environment |= {
         "LEYDEN_TOR_CONTROL": tor.place,
         "LEYDEN_TOR_COOKIE_FILE": str(tor.cookie),
+        "LEYDEN_TOR_SOCKS": socks.place,
     }
     try:
         await town.up()
@@ -93,3 +133,30 @@ async def test_the_address_stays_whatever_is_restarted(
     await town.until("Tor has none of ours", has_none)
     control.close()
     await asyncio.sleep(0)
+
+
+async def test_a_node_reaches_onion_addresses_over_tor_and_others_directly(
+    onion_town: Town, socks: Socks
+) -> None:
+    town = onion_town
+    treasury = access.load(town.home).lnds["treasury"]
+    async with wallet.opened(treasury) as lnd:
+        known = await lnd.key()
+    node = await town.create("mole", settings={"torskipproxyforclearnettargets": True})
+    await town.says(node, "waiting_init")
+    await node.init()
+    await town.says(node, "running")
+
+    async def connect(key: str, host: str) -> None:
+        wish = {"addr": {"pubkey": key, "host": host}, "timeout": "20"}
+        await node.call("POST", "/v1/peers", wish)
+
+    onion = f"{host_of(bytes(32))}:9735"
+    with pytest.raises(LeydenError):
+        await connect(_KEY, onion)
+    assert socks.called == [onion]
+    await connect(known, treasury.peer)
+    peers = (await node.call("GET", "/v1/peers"))["peers"]
+    assert [each["pub_key"] for each in peers] == [known]
+    assert socks.called == [onion]
+    await town.of(node, "DELETE", "")

@@ -95,7 +95,7 @@ async def test_lncli_curl_and_python_run_as_shown(
     town: Town, node: Owned, tmp_path: Path
 ) -> None:
     shown = await recipes.texts(town, node)
-    folder = await recipes.folder_of(town, node, tmp_path / "kept")
+    folder = await recipes.folder_of(town, node, tmp_path / "kept", shown)
     for tool in ("lncli", "curl"):
         told = json.loads(
             await recipes.run(folder, "sh", "-c", f"{shown[tool]} 2>/dev/null")
@@ -110,7 +110,7 @@ async def test_javascript_and_go_run_as_shown(
     town: Town, node: Owned, tmp_path: Path
 ) -> None:
     shown = await recipes.texts(town, node)
-    folder = await recipes.folder_of(town, node, tmp_path / "kept")
+    folder = await recipes.folder_of(town, node, tmp_path / "kept", shown)
     (folder / "main.go").write_text(f"{shown['go']}\n")
     told = json.loads(await recipes.run(folder, "go", "run", "main.go"))
     assert told["alias"] == "harbour light"

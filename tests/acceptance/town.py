@@ -23,6 +23,8 @@ from typing import Any
 
 import aiohttp
 
+from leyden.devnet import first_run
+from leyden.devnet.first_run import Account
 from leyden.devnet.places import AuctionPorts
 from leyden.devnet.scenario import market_opens
 from leyden.lnd.client import Lnd, connect
@@ -183,7 +185,9 @@ class Town:
         assert command.returncode == code, output.decode()
         return output.decode()
 
-    async def api(self, method: str, path: str, body: object = None) -> Any:
+    async def api(
+        self, method: str, path: str, body: object = None, *, key: str = ""
+    ) -> Any:
         """Call the platform's API with the first key, which all tests of a town share.
 
         Together they may make more requests a minute than one key allows.
@@ -193,7 +197,7 @@ class Town:
                 method,
                 f"{self.facts['base_url']}{path}",
                 json=body,
-                headers={"X-SERVICE-AUTH": self.facts["api_key"]},
+                headers={"X-SERVICE-AUTH": key or self.facts["api_key"]},
             ) as answer:
                 content = await answer.json()
                 if answer.status == 200:
@@ -275,6 +279,10 @@ class Town:
         macaroon = Path(kept["macaroon"]).read_bytes().hex()
         async with connect(Address(host, int(port), "localhost"), tls) as lnd:
             return await lnd.call(method, path, body, macaroon=macaroon)
+
+    def scenarios(self) -> Account:
+        """Return the organization of the scenarios that were played here."""
+        return Account(**first_run.read(self.home)["scenarios"])
 
     async def credit(self) -> int:
         """Return the credit of the first organization."""

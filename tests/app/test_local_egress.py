@@ -178,6 +178,15 @@ def test_the_operator_opens_and_closes(placement: Placement) -> None:
     )
 
 
+def test_nodes_reach_the_socks_port_of_tor_and_no_other_port_there(
+    placement: Placement,
+) -> None:
+    given = Settings(tor_socks="[fd00::7]:9050", tor_control="[fd00::7]:9051")
+    policy = node_openings.policy_of(given, placement, {})
+    there = [each for each in policy.openings if each.port != 53]
+    assert there == [Opening(ip_network("fd00::7/128"), 9050)]
+
+
 def test_nodes_reach_the_peer_ports_of_the_gateway_and_no_other_port_of_it(
     placement: Placement,
 ) -> None:

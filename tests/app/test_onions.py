@@ -94,3 +94,41 @@ def test_what_leads_nowhere_is_refused_at_the_start(
     with pytest.raises(SetupError) as refused:
         onions.target(Settings(**{**TOR, **given}))
     assert refused.value.message.startswith(wrong)
+
+
+def test_without_a_socks_port_nodes_have_no_tor() -> None:
+    assert onions.socks(Settings()) == ""
+    assert onions.socks(Settings(**TOR)) == ""  # type: ignore[arg-type]
+    assert onions.socks(Settings(runtime="kubernetes")) == ""
+
+
+@pytest.mark.parametrize("place", ["127.0.0.1:9050", "192.0.2.7:1", "[::1]:65535"])
+def test_a_socks_port_is_named_by_its_address(place: str) -> None:
+    assert onions.socks(Settings(tor_socks=place)) == place
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "9050",
+        "127.0.0.1",
+        "127.0.0.1:0",
+        "127.0.0.1:65536",
+        "0.0.0.0:9050",
+        "[::]:9050",
+        "::1:9050",
+        "localhost:9050",
+        "unix:/run/tor/socks",
+        "127.0.0.1:9050\ntor.v3=true",
+        " 127.0.0.1:9050",
+    ],
+)
+def test_a_socks_port_without_an_address_is_refused_at_the_start(place: str) -> None:
+    with pytest.raises(SetupError, match="is not IP:PORT"):
+        onions.socks(Settings(tor_socks=place))
+
+
+@pytest.mark.parametrize("runtime", ["kubernetes", "both"])
+def test_a_socks_port_is_refused_in_a_cluster(runtime: Any) -> None:
+    with pytest.raises(SetupError, match="tor_socks: needs runtime = local"):
+        onions.socks(Settings(tor_socks="127.0.0.1:9050", runtime=runtime))

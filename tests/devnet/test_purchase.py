@@ -12,11 +12,12 @@ CHANNEL = {"channel_point": "ab:0", "active": True, "capacity": "1000000"}
 class Shelf:
     """A platform that sells one channel, and a buyer who takes it."""
 
-    def __init__(self, *, invoice: str, due: int) -> None:
+    def __init__(self, *, invoice: str, due: int, credit: int) -> None:
         self.order = {
             "order_id": "7",
             "lightning_invoice": invoice,
             "amount_due": due,
+            "credit_used": credit,
             "sidecar_ticket": "sidecar1",
         }
         self.ways = iter(("created", "submitted", "filled"))
@@ -40,18 +41,25 @@ class Shelf:
 
 
 @pytest.mark.parametrize(
-    ("invoice", "due", "paid", "told"),
+    ("invoice", "due", "credit", "told"),
     [
-        ("lnsb1", 16_163, ["lnsb1"], "16,163 sat to pay"),
-        ("", 0, [], "nothing to pay"),
+        ("lnsb1", 16_163, 0, "16,163 sat to pay over Lightning"),
+        (
+            *("lnsb1", 4_625, 11_538),
+            "4,625 sat to pay over Lightning; credit of earlier orders pays 11,538 sat",
+        ),
+        ("", 0, 16_163, "nothing to pay; credit of earlier orders pays 16,163 sat"),
+        ("", 0, 0, "nothing to pay"),
     ],
-    ids=["paid for", "paid from credit"],
+    ids=["paid for", "partly from credit", "from credit", "charged later"],
 )
 async def test_a_channel_is_bought_whether_there_is_something_to_pay_or_not(
-    invoice: str, due: int, paid: list[str], told: str
+    invoice: str, due: int, credit: int, told: str
 ) -> None:
-    shelf, said = Shelf(invoice=invoice, due=due), list[str]()
+    shelf = Shelf(invoice=invoice, due=due, credit=credit)
+    said = list[str]()
     buying = Purchase(call=shelf.call, pay=shelf.pay, buyer=shelf, tell=said.append)
     assert await buying.buy(1_000_000) == ("7", CHANNEL)
-    assert (shelf.paid, shelf.registered) == (paid, ["sidecar1"])
-    assert told in said[0]
+    assert shelf.paid == [invoice] * bool(invoice)
+    assert shelf.registered == ["sidecar1"]
+    assert said[0] == f"order 7: {told}"

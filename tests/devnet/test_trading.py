@@ -6,12 +6,16 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from leyden import settings
+from leyden.app.home import only_one
 from leyden.cli.dev import dev
-from leyden.devnet import access, overview, trading
+from leyden.cli.main import leyden
+from leyden.devnet import access, opening, overview, trading
 from leyden.devnet.places import AuctionPorts, Ports, access_for
 from leyden.devnet.stock import missing_leases
 from leyden.domain.pricing import LEASES
 from leyden.errors import Away, SetupError
+from tests.ports import free_port
 
 PORTS = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
 
@@ -31,9 +35,14 @@ async def test_a_chain_without_a_market_says_so(tmp_path: Path) -> None:
         await trading.register(home, "sidecar1harbour")
 
 
-async def test_a_market_that_is_away_is_not_open(tmp_path: Path) -> None:
+def a_market(folder: Path) -> Path:
+    """Return a home with a market, none of whose daemons runs."""
     traders = AuctionPorts(**dict.fromkeys(AuctionPorts.__struct_fields__, 9))
-    home = a_home(tmp_path, Ports(btcd=9, auction=traders))
+    return a_home(folder, Ports(btcd=9, auction=traders))
+
+
+async def test_a_market_that_is_away_is_not_open(tmp_path: Path) -> None:
+    home = a_market(tmp_path)
     assert (await overview.status(home))["market"] == "not open"
     with pytest.raises(Away, match="the auctioneer does not respond"):
         await trading.tick(home)
@@ -41,6 +50,44 @@ async def test_a_market_that_is_away_is_not_open(tmp_path: Path) -> None:
         await trading.register(home, "sidecar1harbour")
 
 
+async def test_a_market_that_is_not_open_says_what_it_waits_for(tmp_path: Path) -> None:
+    home = a_market(tmp_path)
+    assert await overview.line(home) == "not open"
+    opening.save(home, "building poold", within_s=130)
+    assert await overview.line(home) == (
+        "not open: building poold; it opens in about 2 minutes"
+    )
+    opening.save(home, "building poold", within_s=1)
+    later = opening.find(home)
+    assert later is not None
+    assert later.words(later.at + 60) == (
+        "building poold, which takes longer than estimated"
+    )
+    opening.save(home, "the network is down; `leyden up` tries again")
+    assert await overview.line(home) == (
+        "not open: the network is down; `leyden up` tries again"
+    )
+    opening.clear(home)
+    opening.clear(home)
+    assert await overview.line(home) == "not open"
+
+
+def test_status_has_the_market_s_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEYDEN_API_PORT", str(free_port()))
+    home = a_market(tmp_path)
+    opening.save(home, "building poold", within_s=130)
+    told = CliRunner().invoke(leyden, ["status", "--json", "--home", str(home)])
+    assert json.loads(told.output)["market"] == "not open: the platform is not running"
+    with only_one(settings.load({"LEYDEN_HOME": str(home)})):
+        told = CliRunner().invoke(leyden, ["status", "--json", "--home", str(home)])
+    assert json.loads(told.output)["market"] == (
+        "not open: building poold; it opens in about 2 minutes"
+    )
+
+
+@pytest.mark.usefixtures("logging_as_before")
 def test_status_shows_a_chain_that_does_not_run(tmp_path: Path) -> None:
     home = a_home(tmp_path)
     told = CliRunner().invoke(dev, ["status", "--json", "--home", str(home)])

@@ -11,6 +11,7 @@ from leyden.domain.node_settings import (
     LIVE,
     MASK,
     NAMES,
+    Calls,
     change,
     needs_restart,
     parse,
@@ -434,7 +435,7 @@ def test_only_what_lnd_reads_needs_a_restart(name: str) -> None:
         value: object = not getattr(before, name)
     else:
         value = values.get(name, "30000")
-    after = change(before, {name: value})
+    after = change(before, {name: value}, calls=Calls(tor=True))
     assert after != before
     assert needs_restart(before, after) is (name not in LIVE)
 
@@ -478,3 +479,23 @@ def test_a_refusal_never_repeats_a_value(value: str) -> None:
     for name in ("alias", "color", "minchansize", "remotesigningmacaroon", "webhook"):
         message = refused(harbour_light(**{name: f"~~{value}~~" * 20}))
         assert f"~~{value}~~" not in message
+
+
+def test_tor_is_refused_where_nodes_have_none() -> None:
+    wish = {"torskipproxyforclearnettargets": True}
+    why = "torskipproxyforclearnettargets: must be false, because nodes of this "
+    assert refused(harbour_light(**wish)).startswith(why)
+    with pytest.raises(Malformed, match="must be false, because nodes of this"):
+        change(parse(harbour_light()), wish)
+    with_tor = Calls(tor=True)
+    assert parse(harbour_light(**wish), calls=with_tor).torskipproxyforclearnettargets
+    node = change(parse(harbour_light()), wish, calls=with_tor)
+    assert node.torskipproxyforclearnettargets
+
+
+def test_a_node_that_wants_tor_already_can_be_changed_where_there_is_none() -> None:
+    wish = {"torskipproxyforclearnettargets": True}
+    node = parse(harbour_light(**wish), calls=Calls(tor=True))
+    assert change(node, {**wish, "alias": "pier"}).alias == "pier"
+    off = change(node, {"torskipproxyforclearnettargets": False})
+    assert not off.torskipproxyforclearnettargets

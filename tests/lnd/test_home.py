@@ -445,3 +445,15 @@ def test_what_lnd_would_read_otherwise_is_refused_before_it_is_written(
     with pytest.raises(Malformed, match="an option is set twice"):
         write(tmp_path / "lnd", a_node(), options, tls=TLS)
     assert not (tmp_path / "lnd").exists()
+
+
+@pytest.mark.parametrize("socks", ["", "127.0.0.1:9050"])
+def test_lnd_uses_tor_if_the_owner_wants_it_and_the_operator_has_it(socks: str) -> None:
+    options = replace(OPTIONS, tor_socks=socks)
+    uses = {"tor.active": "true", "tor.socks": socks} if socks else {}
+    for wanted in (True, False):
+        node = with_setting(a_node(), "torskipproxyforclearnettargets", wanted)
+        written = dict(lines(node, options, Path("/nodes/7")))
+        tor = {key: value for key, value in written.items() if key.startswith("tor.")}
+        skips = {"tor.skip-proxy-for-clearnet-targets": str(wanted).lower()}
+        assert tor == (skips | uses if wanted else skips)

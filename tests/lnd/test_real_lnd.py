@@ -40,7 +40,8 @@ AUTHORITY = Authority()
 PATIENCE_S = 60
 # Signers of these tests are on this machine, or nowhere.
 ANYWHERE = Calls(
-    remotesigninghost=Reach(exceptions=(ip_network("0.0.0.0/0"), ip_network("::/0")))
+    remotesigninghost=Reach(exceptions=(ip_network("0.0.0.0/0"), ip_network("::/0"))),
+    tor=True,
 )
 NO_PEERS = Neutrino(only_peers=("127.0.0.1:1",))
 MACAROON = "0201036c6e6402" + "ab" * 40
@@ -283,11 +284,12 @@ def test_lnd_starts_with_all_the_platform_may_ask_for(
 ) -> None:
     with running(
         tmp_path / "7",
-        a_node(),
+        a_node(torskipproxyforclearnettargets=True),
         version,
         peer_listen=(f"127.0.0.1:{free_port()}",),
         announced=("198.51.100.7:9735", "203.0.113.9:9735", "localhost:9735"),
         cors_origins=("https://dashboard.example", "http://localhost:8000"),
+        tor_socks="127.0.0.1:1",
         log_level="trace",
         logs=Logs(files=1, file_mb=1),
     ) as lnd:
@@ -306,6 +308,7 @@ def test_every_key_we_write_is_known_to_the_version(version: Version) -> None:
         rest_listen=("127.0.0.1:1",),
         rpc_listen=("127.0.0.1:2",),
         domain=NAME,
+        tor_socks="127.0.0.1:3",
     )
     settings = a_node(**EVERYTHING, **SIGNER)
     written = {key for key, _ in lines(settings, options, Path("/nodes/7"))}

@@ -29,6 +29,20 @@ async def test_every_app_is_offered_with_its_steps(
     assert f"--rpcserver={kept.api_endpoint}:10009" in shown
 
 
+async def test_a_program_that_does_not_resolve_localhost_names_is_told_the_line(
+    alice: Visitor, fleet_harness: FleetHarness
+) -> None:
+    node = await made(alice, fleet_harness)
+    (kept,) = await fleet_harness.fleet.database.reader.nodes.all_()
+    assert kept.api_endpoint.endswith(".localhost")
+    shown = (await alice.get(f"{node}/wallet/bakery")).text
+    for slug in ("lncli", "python", "javascript", "go", "lnbits", "thunderhub"):
+        line = f'<code id="hosts-{slug}">127.0.0.1 {kept.api_endpoint}</code>'
+        steps = shown.partition(f'data-recipe="{slug}"')[2].partition("</ol>")[0]
+        assert line in steps
+    assert 'id="hosts-curl"' not in shown, "curl resolves it by itself"
+
+
 @pytest.mark.parametrize("recipe", RECIPES, ids=lambda each: each.slug)
 def test_no_app_is_handed_the_keys_to_bake_more(recipe: Recipe) -> None:
     may = PRESETS[recipe.preset]

@@ -110,6 +110,7 @@ def fleet_of(
             calls=Calls(
                 webhook=reach(settings),
                 remotesigninghost=node_openings.signers(settings),
+                tor=bool(onions.socks(settings)),
             ),
             data_kept=timedelta(seconds=settings.node_data_kept_s),
             quotas=limits(settings),

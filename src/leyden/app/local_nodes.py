@@ -4,7 +4,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from leyden.app import gateways, local_egress
+from leyden.app import gateways, local_egress, onions
 from leyden.app.dispatcher import words
 from leyden.app.placement import cgroups_of, placement_of
 from leyden.app.programs import Binary, shared_copies
@@ -41,6 +41,7 @@ def runtime(
         binary=binary,
         trusts=trusting(authority),
         cors_origins=gateways.origins(settings),
+        tor_socks=onions.socks(settings),
         logs=Logs(files=settings.node_log_files, file_mb=settings.node_log_file_mb),
         grace_s=settings.node_stop_grace_s,
         cgroups=cgroups_of(settings),

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from leyden.app import hosts, peer_addresses
+from leyden.app import hosts, onions, peer_addresses
 from leyden.app.dispatcher import networks, reach, words
 from leyden.domain import nodes as domain
 from leyden.domain.addresses import Reach
@@ -36,6 +36,7 @@ def policy_of(
         *_to_backends(grounds),
         *_to_resolvers(),
         *_to_peers(settings),
+        *_to_tor(settings),
     }
     return EgressPolicy(
         home=settings.home_path,
@@ -93,6 +94,14 @@ def _to_peers(settings: Settings) -> Iterator[Opening]:
     for network in hosts.resolved(peer_addresses.host(settings)):
         for first, last in peer_addresses.ports(settings).ranges:
             yield Opening(network, first, last_port=last)
+
+
+def _to_tor(settings: Settings) -> Iterator[Opening]:
+    """Allow Tor's SOCKS port; Tor itself refuses to connect to internal addresses."""
+    if place := onions.socks(settings):
+        host, port = _host_and_port(place)
+        for network in hosts.resolved(host):
+            yield Opening(network, port)
 
 
 def _to_resolvers() -> Iterator[Opening]:

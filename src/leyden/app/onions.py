@@ -69,6 +69,26 @@ def target(settings: Settings) -> str:
     return str(_reachable(address))
 
 
+def socks(settings: Settings) -> str:
+    """Return Tor's SOCKS port for nodes, as lnd takes it; "" if they have none."""
+    if not settings.tor_socks:
+        return ""
+    if settings.runtime != "local":
+        raise SetupError(
+            "tor_socks: needs runtime = local; nodes in a cluster can't use Tor"
+        )
+    match = _PLACE.fullmatch(settings.tor_socks)
+    port = int((match and match["port"]) or 0)
+    try:
+        address = ip_address(settings.tor_socks.rpartition(":")[0].strip("[]"))
+    except ValueError:
+        address = None
+    if address is None or address.is_unspecified or not 0 < port <= _HIGHEST:
+        # The egress policy opens it to nodes: a name could become another address.
+        raise SetupError(f"tor_socks: {settings.tor_socks!r} is not IP:PORT")
+    return settings.tor_socks
+
+
 def _reachable(address: IPv4Address | IPv6Address) -> IPv4Address | IPv6Address:
     """Return this machine's address for a listener on all addresses."""
     if not address.is_unspecified:

@@ -9,7 +9,7 @@ from typing import Any
 
 from leyden import processes
 from leyden.daemons import build
-from leyden.devnet import access, cluster, network
+from leyden.devnet import access, cluster, network, overview
 from leyden.devnet.daemon import claim, output
 from leyden.errors import SetupError
 from leyden.runtimes import nftables
@@ -57,8 +57,8 @@ async def stop(given: Settings, *, nodes: bool, say: Say) -> None:
         say("private chain stopped")
 
 
-def status(given: Settings) -> dict[str, Any]:
-    """Return which daemons are running, and the number of nodes."""
+def status(given: Settings, *, is_up: bool) -> dict[str, Any]:
+    """Return which daemons are running, the number of nodes, and the market's line."""
     found: dict[str, Any] = {
         "gateway": _word(processes.holder(given.home_path / "gateway" / "claim")),
         "nodes_running": len(list(_nodes(given))),
@@ -72,6 +72,10 @@ def status(given: Settings) -> dict[str, Any]:
         for name in chain.daemons:
             folder = access.folder(given.home_path) / name
             found[name] = _word(processes.holder(claim(folder)))
+        if is_up or chain.auctioneer is None:
+            found["market"] = asyncio.run(overview.line(given.home_path))
+        else:
+            found["market"] = "not open: the platform is not running"
     return found
 
 

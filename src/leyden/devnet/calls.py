@@ -17,8 +17,8 @@ Calls = Callable[[str, str, object], Awaitable[dict[str, Any]]]
 
 
 @asynccontextmanager
-async def calling(home: Path) -> AsyncIterator[Calls]:
-    """Yield a function that calls this home's API with its own key."""
+async def calling(home: Path, api_key: str = "") -> AsyncIterator[Calls]:
+    """Yield a function that calls this home's API, with its own key unless another."""
     kept = first_run.read(home)
     if not kept:
         raise SetupError("no private chain here yet; `leyden up` starts one")
@@ -26,7 +26,7 @@ async def calling(home: Path) -> AsyncIterator[Calls]:
     if ca_path := kept.get("ca_path"):
         tls.load_verify_locations(ca_path)  # for the API too, with `api_tls`
     async with aiohttp.ClientSession(
-        headers={"X-SERVICE-AUTH": kept["api_key"]},
+        headers={"X-SERVICE-AUTH": api_key or kept["api_key"]},
         connector=aiohttp.TCPConnector(ssl=tls),
     ) as session:
 

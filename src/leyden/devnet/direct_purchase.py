@@ -9,6 +9,7 @@ from typing import Any
 from leyden.devnet import access, actions, trading, wallet
 from leyden.devnet.calls import Calls
 from leyden.devnet.hosted import Owned, owned
+from leyden.devnet.purchase import to_pay
 from leyden.devnet.waiting import until
 from leyden.devnet.wallet import Wallet
 from leyden.errors import Conflict
@@ -28,11 +29,11 @@ class Recipient(Struct, frozen=True):
 
 @asynccontextmanager
 async def recipient(
-    home: Path, call: Calls, *, hosted: bool
+    home: Path, call: Calls, *, hosted: bool, organization_id: str
 ) -> AsyncIterator[Recipient]:
     """Yield the chain's own customer, or the owner of a hosted node."""
     if hosted:
-        async with owned(home, call) as node:
+        async with owned(home, call, organization_id=organization_id) as node:
             key = await node.key()
             wish = {"node_id": node.node_id, "node": key}
             yield Recipient(key, wish, node)
@@ -56,7 +57,7 @@ async def buy(
     Raise Conflict if the order ends without one.
     """
     order = await call("POST", "/flow/create", {"capacity": capacity, **to.wish})
-    tell(f"order {order['order_id']}: {order['amount_due']:,} sat to pay")
+    tell(to_pay(order))
     point = ""
 
     async def filled() -> bool:

@@ -1,8 +1,9 @@
 """The first organization, user and keys of a private installation.
 
-Created once; later starts find them in dev.json. That file holds secrets of
-a network that is worth nothing, for scripts and external tests; they are
-never written elsewhere.
+Created once; later starts find them in dev.json. A backup does not have that file:
+a restored home finds owner and organization in its database. The file holds secrets of
+a network that is worth nothing, for scripts and external tests; they are never written
+elsewhere.
 """
 
 import json
@@ -12,24 +13,35 @@ from pathlib import Path
 from typing import Any
 
 from leyden import processes
-from leyden.domain.accounts import Role
+from leyden.domain.accounts import Membership, Person, Role
 from leyden.errors import Unauthorized
 from leyden.files import write_private
 from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
+from leyden.values import Struct
 
 FILE = "dev.json"
 _LOCK = f".{FILE}.lock"
 _ACTOR = "operator:leyden up"
 TEAM = "My team"
+SCENARIOS = "Scenarios of leyden dev"
 _EMAIL = "owner@localhost"
+_ACCOUNT = "scenarios"  # of dev.json
+
+
+class Account(Struct, frozen=True):
+    """An organization, and a key to call the API as it."""
+
+    organization_id: str
+    api_key: str
 
 
 async def ensure_accounts(platform: Platform) -> dict[str, Any]:
     """Return the organization's id, a login and two valid keys.
 
-    Missing ones are created. The login is an operator's as well: on a
-    private chain one person has all roles.
+    Missing ones are created. A restored home keeps its owner and organization: the
+    owner gets a new password. The login is an operator's as well: on a private chain
+    one person has all roles.
     """
     made = await _ensure(platform)
     found = await platform.database.reader.accounts.find_person(
@@ -41,32 +53,87 @@ async def ensure_accounts(platform: Platform) -> dict[str, Any]:
     return made
 
 
+async def ensure_scenarios(platform: Platform) -> Account:
+    """Return the organization of scenarios, which so spend nobody else's credit.
+
+    A missing one is created. The home's owner is its owner too, and can look at it.
+    """
+    kept = read(platform.settings.home_path)
+    found = kept.get(_ACCOUNT, {})
+    if await _opens(platform, found.get("api_key")):
+        return Account(**found)
+    every = await platform.database.reader.accounts.list_()
+    organization = next((each for each in every if each.name == SCENARIOS), None)
+    if organization is None:
+        organization = await accounts.create_organization(
+            platform, SCENARIOS, actor=_ACTOR
+        )
+    email = kept.get("dashboard_login", {}).get("email", _EMAIL)
+    async with platform.database.transaction() as tx:
+        owner = await tx.accounts.find_person(email)
+        if owner is not None:
+            await tx.accounts.join(
+                Membership(
+                    organization_id=organization.id,
+                    user_id=owner.id,
+                    role=Role.OWNER,
+                    created=platform.clock(),
+                )
+            )
+    _, key = await api_keys.create(
+        platform,
+        organization.id,
+        name="leyden dev scenario",
+        scopes=("node", "flow"),
+        expires=None,
+        actor=_ACTOR,
+    )
+    made = {"organization_id": organization.id, "api_key": key}
+    write(platform.settings.home_path, {_ACCOUNT: made})
+    return Account(**made)
+
+
 async def _ensure(platform: Platform) -> dict[str, Any]:
     kept = read(platform.settings.home_path)
     if await _opens(platform, kept.get("api_key"), kept.get("flow_key")):
         return kept
-    organization = await accounts.create_organization(
-        platform, await _free_name(platform), actor=_ACTOR
-    )
     login = dict(kept.get("dashboard_login") or {})
-    if not login:
+    is_known = bool(login)
+    if not is_known:
         login = {"email": _EMAIL, "password": secrets.token_urlsafe(12)}
+    email = login["email"]
+    owner = await platform.database.reader.accounts.find_person(email)
+    organization_id = await _owned_by(platform, owner) if owner else None
+    if organization_id is None:
+        organization = await accounts.create_organization(
+            platform, await _free_name(platform), actor=_ACTOR
+        )
+        organization_id = organization.id
+    if owner is None:
         await accounts.create_user(
             platform,
-            login["email"],
+            email,
             password=login["password"],
-            organization_id=organization.id,
+            organization_id=organization_id,
             role=Role.OWNER,
             actor=_ACTOR,
         )
+    elif not is_known:
+        await accounts.readmit(
+            platform,
+            email,
+            password=login["password"],
+            keep_authenticator=True,
+            actor=_ACTOR,
+        )
     made: dict[str, Any] = {
-        "organization_id": organization.id,
+        "organization_id": organization_id,
         "dashboard_login": login,
     }
     for field, scopes in (("api_key", ("node", "flow")), ("flow_key", ("flow",))):
         _, made[field] = await api_keys.create(
             platform,
-            organization.id,
+            organization_id,
             name=f"{field} of leyden up",
             scopes=scopes,
             expires=None,
@@ -74,6 +141,13 @@ async def _ensure(platform: Platform) -> dict[str, Any]:
         )
     write(platform.settings.home_path, made)
     return made
+
+
+async def _owned_by(platform: Platform, owner: Person) -> str | None:
+    """Return the organization that a person owned first; None if they own none."""
+    belongings = await platform.database.reader.people.belongs_to(owner.id)
+    owned = (each for each in belongings if each.role is Role.OWNER)
+    return next((each.organization.id for each in owned), None)
 
 
 def read(home: Path) -> dict[str, Any]:

@@ -67,10 +67,12 @@ class Hosted:
 
 
 @asynccontextmanager
-async def owned(home: Path, call: Calls) -> AsyncIterator[Owned]:
+async def owned(
+    home: Path, call: Calls, *, organization_id: str = ""
+) -> AsyncIterator[Owned]:
     """Open a hosted node for its owner; one story at a time has it."""
     async with locked(home / _LOCK):
-        node = HostedNode(home, call, "")
+        node = HostedNode(home, call, "", organization_id)
         await node.open()
         authority = Path(first_run.read(home)["ca_path"])
         tls = ssl.create_default_context(cafile=authority)
@@ -80,7 +82,12 @@ async def owned(home: Path, call: Calls) -> AsyncIterator[Owned]:
 
 @asynccontextmanager
 async def hosted(
-    home: Path, call: Calls, *, program: Path, version: str = ""
+    home: Path,
+    call: Calls,
+    *,
+    program: Path,
+    version: str = "",
+    organization_id: str = "",
 ) -> AsyncIterator[Hosted]:
     """Open a hosted node, and a poold beside it that lasts as long as the block.
 
@@ -88,7 +95,7 @@ async def hosted(
     the next waits.
     """
     async with locked(home / _LOCK):
-        node = HostedNode(home, call, version)
+        node = HostedNode(home, call, version, organization_id)
         await node.open()
         kept = first_run.read(home)
         authority = Path(kept["ca_path"])

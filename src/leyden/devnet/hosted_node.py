@@ -20,7 +20,7 @@ from leyden.lnd.client import Lnd, connect
 from leyden.lnd.rest import WALLET_S
 from leyden.lnd.states import Address
 
-_FIELD: Final = "hosted"  # of dev.json: what is known of each, by its lnd's version
+_FIELD: Final = "hosted"  # of dev.json: each by its owner and lnd's version
 _SETTINGS: Final[dict[str, object]] = {
     "autopilot": False,
     "grpc": True,
@@ -37,15 +37,19 @@ _UP: Final = frozenset({"waiting_init", "waiting_unlock", "running"})
 class HostedNode:
     """A node of this platform, as its owner sees it."""
 
-    def __init__(self, home: Path, call: Calls, version: str) -> None:
+    def __init__(
+        self, home: Path, call: Calls, version: str, organization_id: str = ""
+    ) -> None:
         self._home = home
         self._call = call
         self._version = version
         kept = first_run.read(home)
-        self._nodes = f"/organizations/{kept['organization_id']}/nodes"
+        organization_id = organization_id or kept["organization_id"]
+        self._nodes = f"/organizations/{organization_id}/nodes"
+        self._entry = f"{organization_id} {version}".strip()
         self._gateway = kept["gateway"]
         self._tls = ssl.create_default_context(cafile=kept["ca_path"])
-        self._known: dict[str, str] = kept.get(_FIELD, {}).get(version, {})
+        self._known: dict[str, str] = kept.get(_FIELD, {}).get(self._entry, {})
         self.api_endpoint = ""
         self.macaroon = ""
 
@@ -138,7 +142,7 @@ class HostedNode:
     def _keep(self, **fields: str) -> None:
         self._known = {**self._known, **fields}
         others = first_run.read(self._home).get(_FIELD, {})
-        first_run.write(self._home, {_FIELD: {**others, self._version: self._known}})
+        first_run.write(self._home, {_FIELD: {**others, self._entry: self._known}})
 
 
 async def _open(lnd: Lnd, path: str, wish: Mapping[str, object]) -> dict[str, Any]:

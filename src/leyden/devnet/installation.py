@@ -2,9 +2,10 @@
 
 0. With --runtime kubernetes, the cluster starts: nodes will be its pods.
 1. The API responds, seconds after the start; its keys are in dev.json.
-2. Missing daemons are built.
+2. lnd and btcd are built, if they are missing: the first start waits for these.
 3. The chain and its treasury start; nodes can be unlocked from then on.
-4. The market follows, while the rest is already in use.
+4. The market follows, while the rest is already in use. Its own programs are built
+   only now, so that they do not slow down what comes first.
 5. Everything is supervised until shutdown. Nodes keep running.
 """
 
@@ -12,7 +13,7 @@ import asyncio
 import logging
 import signal
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +21,11 @@ from leyden.app.dispatcher import words
 from leyden.app.installation import running
 from leyden.app.migration import migrate
 from leyden.app.programs import lnds
-from leyden.daemons import catalogue
-from leyden.daemons.build import build
-from leyden.daemons.catalogue import Program
+from leyden.daemons.estimates import in_words
 from leyden.daemons.operator_binaries import own as owned
 from leyden.daemons.progress import Progress
-from leyden.daemons.workshop import place
-from leyden.devnet import access, auction, cluster, first_run, network
+from leyden.devnet import access, auction, cluster, first_run, network, opening
+from leyden.devnet.builds import Builds
 from leyden.devnet.dev_json import write_down
 from leyden.devnet.welcome import api_url, message
 from leyden.devnet.wiring import ports, with_chain
@@ -41,6 +40,7 @@ Then = Callable[[], Coroutine[None, None, None]]
 _CHAIN = "simnet"
 _NEEDED = ("lnd", "btcd")
 _MARKETS = ("poold", "auctioneer")
+_STARTS_S = 15.0  # the market's daemons, on two idle processors
 _AFTER_TROUBLE_S = 2.0
 _MOST_TROUBLE_S = 120.0
 
@@ -68,7 +68,7 @@ async def run(
         )
     runtime = cluster.check(given.home_path, runtime)
     own = await owned(words(given.own_binaries))
-    programs = _programs(cache, own)
+    builds = Builds(cache, own, progress)
     pods = None
     if runtime == "kubernetes":
         pods = await cluster.start(
@@ -80,7 +80,7 @@ async def run(
         )
     chain = network.Network(
         given.home_path,
-        programs=programs,
+        programs=builds.programs(*_NEEDED),
         ports=ports(given),
         chain=_CHAIN,
         cluster=pods,
@@ -92,15 +92,15 @@ async def run(
         kept = await first_run.ensure_accounts(platform)
         write_down(given, chain.access)
         say(f"the API is up at {api_url(given)} ({time.monotonic() - began:.1f} s)")
-        going = asyncio.create_task(_bring_up(chain, own, cache, progress, say))
+        await _plan_market(given, builds)
+        going = asyncio.create_task(_bring_up(chain, builds, say))
         if await _ended_first(going, told):
             await going  # shows why, if it failed
             keeping = asyncio.create_task(chain.supervise(), name="private chain")
-            say(message(given, kept, time.monotonic() - began))
+            opens = await _plan_market(given, builds)
+            say(message(given, kept, time.monotonic() - began, opens=opens))
             await asyncio.to_thread(ready.touch)
-            market = asyncio.create_task(
-                _market(given, own, cache, progress, say), name="market"
-            )
+            market = asyncio.create_task(_market(given, builds, say), name="market")
             last = asyncio.create_task(then(), name="once all is up")
             if await _ended_first(keeping, told):
                 log.error(
@@ -111,64 +111,62 @@ async def run(
             await _cancelled(keeping)
         else:
             await _cancelled(going)
+        opening.clear(given.home_path)
         say("stopping; waiting for requests to finish")
 
 
-async def _bring_up(
-    chain: network.Network,
-    own: Mapping[Program, Path],
-    cache: Path,
-    progress: Progress,
-    say: Say,
-) -> None:
-    wanted = [catalogue.find(name, None) for name in _NEEDED]
-    missing = [each for each in wanted if each[1] not in own]
-    await build(missing, cache=cache, progress=progress)
+async def _bring_up(chain: network.Network, builds: Builds, say: Say) -> None:
+    if missing := await asyncio.to_thread(builds.missing, *_NEEDED):
+        say(
+            f"building {missing.names} from source takes {in_words(missing.seconds)}; "
+            "then the chain starts, and you can create nodes"
+        )
+    await builds.build(*_NEEDED)
     await chain.start(say)
 
 
-async def _market(
-    given: Settings,
-    own: Mapping[Program, Path],
-    cache: Path,
-    progress: Progress,
-    say: Say,
-) -> None:
+async def _plan_market(given: Settings, builds: Builds) -> str:
+    """Return when the market opens, in words; write it down for `leyden status`."""
+    if not given.devnet_market:
+        return ""
+    missing = await asyncio.to_thread(builds.missing, *_NEEDED, *_MARKETS)
+    within_s = _STARTS_S * builds.pace + (missing.seconds if missing else 0.0)
+    waits_for = f"building {missing.names}" if missing else "starting its daemons"
+    await asyncio.to_thread(opening.save, given.home_path, waits_for, within_s=within_s)
+    return f"the market opens in {in_words(within_s)} ({waits_for})"
+
+
+async def _market(given: Settings, builds: Builds, say: Say) -> None:
     """Start the market, retrying until it is up, and supervise it."""
     home = given.home_path
     if not given.devnet_market:
         # One that ran before is not what is wanted any more.
         await network.stop(home, besides=access.load(home).daemons)
         return
-    wanted = [catalogue.find(name, None) for name in _MARKETS]
-    missing = [each for each in wanted if each[1] not in own]
     told, wait = "", _AFTER_TROUBLE_S
     while True:
         began = time.monotonic()
         try:
-            await build(missing, cache=cache, progress=progress)
-            market = auction.Auction(home, programs=_programs(cache, own))
+            await _plan_market(given, builds)
+            await builds.build(*_MARKETS)
+            await _plan_market(given, builds)
+            programs = builds.programs(*_NEEDED, *_MARKETS)
+            market = auction.Auction(home, programs=programs)
             await market.start(say)
+            opening.clear(home)
             say(f"the market is open ({time.monotonic() - began:.1f} s)")
             await market.supervise()
         except* (LeydenError, OSError) as troubles:
             reason = "; ".join(str(each) for each in troubles.exceptions)
+            opening.save(home, f"{reason}; `leyden up` tries again")
             if reason != told:
-                say(f"the market can't open yet: {reason}")
+                say(f"the market can't open yet: {reason}; trying again")
             log.warning(
                 "the market can't open", extra={"reason": reason, "again_in_s": wait}
             )
             told = reason
             await asyncio.sleep(wait)
             wait = min(2 * wait, _MOST_TROUBLE_S)
-
-
-def _programs(cache: Path, own: Mapping[Program, Path]) -> dict[str, Path]:
-    found = {}
-    for name in (*_NEEDED, *_MARKETS):
-        tools, program = catalogue.find(name, None)
-        found[name] = own.get(program) or place(cache, tools, program)
-    return found
 
 
 def _told() -> asyncio.Event:

@@ -1,10 +1,11 @@
 """The status of everything in the market of a private chain."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import access, auctioneer, tickets, trader, wallet
+from leyden.devnet import access, auctioneer, opening, tickets, trader, wallet
 from leyden.errors import LeydenError, SetupError
 
 _USUAL_SATS = 100_000  # more than a usual order costs
@@ -31,6 +32,15 @@ async def is_open(home: Path) -> bool:
     )
 
 
+async def line(home: Path) -> str:
+    """Return whether the market is open, and if not, why and how long that takes."""
+    if access.load(home).auctioneer is None:
+        return "left out"
+    if waiting := opening.find(home):
+        return f"not open: {waiting.words(time.time())}"
+    return "open" if await is_open(home) else "not open"
+
+
 async def status(home: Path) -> dict[str, Any]:
     """Return the status of market, poolds, tickets, bids and batches."""
     network = access.load(home)
@@ -38,8 +48,11 @@ async def status(home: Path) -> dict[str, Any]:
         return {"market": "left out"}
     told = await _auctioneer_status(network.auctioneer)
     pools = network.pools.items()
+    waiting = opening.find(home)
+    opened = waiting is None and await is_open(home)
     return {
-        "market": "open" if await is_open(home) else "not open",
+        "market": "open" if opened else "not open",
+        **({"market_waits_for": waiting.words(time.time())} if waiting else {}),
         "pools": [{"name": name, **await _pool_status(at, told)} for name, at in pools],
         "tickets": await tickets.list_tickets(network),
         "bids": [_bid(order) for order in told["orders"] if order["side"] == "bid"],

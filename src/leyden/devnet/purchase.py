@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from leyden.devnet.buyers import Buyer
@@ -13,6 +13,18 @@ from leyden.values import Struct
 
 _STEPS = ("waiting_payment", "creating", "created", "submitted", "filled")
 _OVER = frozenset({"expired", "failed", "cancelled"})
+
+
+def to_pay(order: Mapping[str, Any]) -> str:
+    """Return what an order costs, and who pays it."""
+    line = f"order {order['order_id']}: "
+    if order["amount_due"]:
+        line += f"{order['amount_due']:,} sat to pay over Lightning"
+    else:
+        line += "nothing to pay"
+    if order["credit_used"]:
+        line += f"; credit of earlier orders pays {order['credit_used']:,} sat"
+    return line
 
 
 class Purchase(Struct, frozen=True, kw_only=True):
@@ -51,11 +63,11 @@ class Purchase(Struct, frozen=True, kw_only=True):
         """Pay the order if needed; return it with its ticket."""
         if not order["lightning_invoice"]:
             # Credit covers it, or the account is charged later.
-            self.tell(f"order {order['order_id']}: nothing to pay")
+            self.tell(to_pay(order))
             ticketed = await self._wait_for_status("created", order)
             self.tell("paid from credit or the account; the ticket is created")
             return ticketed
-        self.tell(f"order {order['order_id']}: {order['amount_due']:,} sat to pay")
+        self.tell(to_pay(order))
         paying = asyncio.ensure_future(self.pay(order["lightning_invoice"]))
         try:
             ticketed = await self._wait_for_status("created", order, paying)

@@ -3,7 +3,8 @@
 first-channel, as a buyer of an inbound channel sees it:
 
 1. The market is open.
-2. An order is placed, and paid over Lightning unless credit covers it.
+2. An order is placed, and paid over Lightning unless the credit of earlier scenarios
+   covers it: they have an organization of their own, and spend nobody else's.
 3. The platform creates a ticket for it.
 4. The buyer registers the ticket, and the auction matches it.
 5. The channel is active.
@@ -35,6 +36,7 @@ from leyden.devnet import (
 )
 from leyden.devnet.buyers import Customer
 from leyden.devnet.calls import calling
+from leyden.devnet.first_run import SCENARIOS, Account
 from leyden.devnet.hosted import Hosted, hosted
 from leyden.devnet.purchase import Purchase
 from leyden.devnet.waiting import until
@@ -54,7 +56,12 @@ async def market_opens(home: Path) -> None:
 
 
 async def first_channel(
-    home: Path, say: Say, *, capacity: int, poold: Path | None = None
+    home: Path,
+    say: Say,
+    *,
+    account: Account,
+    capacity: int,
+    poold: Path | None = None,
 ) -> dict[str, Any]:
     """Play it and give the channel; refuse when a step does not come to its end.
 
@@ -64,11 +71,19 @@ async def first_channel(
     tell = _teller(say, began)
     await _open(home, tell)
     tell("the market is open")
+    _tell_who_orders(tell)
     async with AsyncExitStack() as stack:
-        call = await stack.enter_async_context(calling(home))
+        call = await stack.enter_async_context(calling(home, account.api_key))
         buyer: Customer | Hosted = Customer(home)
         if poold is not None:
-            buyer = await stack.enter_async_context(hosted(home, call, program=poold))
+            buyer = await stack.enter_async_context(
+                hosted(
+                    home,
+                    call,
+                    program=poold,
+                    organization_id=account.organization_id,
+                )
+            )
             tell("the hosted node has a wallet, and its poold runs")
         purchase = Purchase(
             call=call,
@@ -84,7 +99,13 @@ async def first_channel(
 
 
 async def direct_channel(
-    home: Path, say: Say, *, capacity: int, hosted: bool, lsps1: bool = False
+    home: Path,
+    say: Say,
+    *,
+    account: Account,
+    capacity: int,
+    hosted: bool,
+    lsps1: bool = False,
 ) -> dict[str, Any]:
     """Play it and give the channel; refuse when a step does not come to its end.
 
@@ -96,9 +117,13 @@ async def direct_channel(
     tell = _teller(say, began)
     await _open(home, tell)
     tell("the seller and the customer are ready")
+    if not lsps1:
+        _tell_who_orders(tell)
     async with (
-        calling(home) as call,
-        direct_purchase.recipient(home, call, hosted=hosted) as to,
+        calling(home, account.api_key) as call,
+        direct_purchase.recipient(
+            home, call, hosted=hosted, organization_id=account.organization_id
+        ) as to,
     ):
         tell(f"node {to.key}")
         order_id, channel = await buy(home, call, to, tell, capacity=capacity)
@@ -115,9 +140,13 @@ def _teller(say: Say, began: float) -> Say:
     return tell
 
 
+def _tell_who_orders(tell: Say) -> None:
+    tell(f'"{SCENARIOS}" orders, an organization of its own: yours keeps its credit')
+
+
 async def _open(home: Path, tell: Say) -> None:
     if not await overview.is_open(home):
-        tell("waiting for the market; `leyden logs up` shows the progress")
+        tell(f"waiting for the market, which is {await overview.line(home)}")
         await market_opens(home)
 
 

@@ -7,18 +7,22 @@ from leyden.devnet import first_run
 from leyden.settings import Settings
 
 
-def message(given: Settings, kept: dict[str, Any], seconds: float) -> str:
-    """Return that message; every command in it can be pasted as it stands."""
+def message(
+    given: Settings, kept: dict[str, Any], seconds: float, *, opens: str
+) -> str:
+    """Return that message; every command in it can be pasted as it stands.
+
+    `opens` says when the market opens; "" without a market.
+    """
     leyden = "leyden" if shutil.which("leyden") else "./leyden"
     login = kept["dashboard_login"]
-    opens = "; the market opens soon" if given.devnet_market else ""
     play, plays = (
         ("scenario first-channel", "buy a channel")
         if given.devnet_market
         else ("mine 6", "six blocks")
     )
     return f"""
-everything is up ({seconds:.1f} s){opens}
+everything is up ({seconds:.1f} s){opens and "; "}{opens}
 
   dashboard   {dashboard_url(given)}
   sign in as  {login["email"]}

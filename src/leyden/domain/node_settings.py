@@ -56,6 +56,7 @@ class Calls(Struct, frozen=True, kw_only=True):
 
     webhook: Reach = Reach()
     remotesigninghost: Reach = Reach()
+    tor: bool = False  # whether nodes have Tor, for onion addresses
 
 
 PUBLIC: Final = Calls()
@@ -81,6 +82,8 @@ def parse(
         webhook_urls.check_address(settings.webhook, calls.webhook)
     if settings.remotesigninghost:
         _check_signer_address(settings, calls)
+    if settings.torskipproxyforclearnettargets:
+        _check_tor(calls)
     return settings
 
 
@@ -108,6 +111,9 @@ def change(
     begun = settings.remotesigning and not current.remotesigning
     if settings.remotesigninghost and (moved or begun):
         _check_signer_address(settings, calls)
+    wants_tor = settings.torskipproxyforclearnettargets
+    if wants_tor and not current.torskipproxyforclearnettargets:
+        _check_tor(calls)
     return settings
 
 
@@ -305,3 +311,11 @@ def _check_signer_address(settings: NodeSettings, calls: Calls) -> None:
     remote_signers.check_address(
         settings.remotesigninghost, calls.remotesigninghost, field="remotesigninghost"
     )
+
+
+def _check_tor(calls: Calls) -> None:
+    if not calls.tor:
+        raise Malformed(
+            "torskipproxyforclearnettargets: must be false, because nodes of this "
+            "platform have no Tor; its operator can set tor_socks"
+        )

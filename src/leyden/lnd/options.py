@@ -55,6 +55,7 @@ class Options(Struct, frozen=True, kw_only=True):
     peer_listen: tuple[str, ...] = ()  # empty: only outgoing peer connections
     announced: tuple[str, ...] = ()  # HOST:PORT, as announced to the network
     cors_origins: tuple[str, ...] = ()  # whose pages may call the node's API
+    tor_socks: str = ""  # IP:PORT; empty: this node has no Tor
     log_level: str = "info"
     logs: Logs = field(default_factory=Logs)
     on_console: bool = False  # log to stdout too; the runtime must limit its size
@@ -77,7 +78,22 @@ def check_origins(origins: Iterable[str]) -> None:
 
 def lines(settings: NodeSettings, options: Options, home: Path) -> Lines:
     """Return all options of a node's lnd; only repeatable keys repeat."""
-    return (*_platform(options), *keys.lines(settings, options.version, home))
+    return (
+        *_platform(options),
+        *_tor(settings, options),
+        *keys.lines(settings, options.version, home),
+    )
+
+
+def _tor(settings: NodeSettings, options: Options) -> Iterator[tuple[str, str]]:
+    """Let lnd use Tor, if the owner wants it for onion addresses only.
+
+    Without that setting, lnd would use Tor for everything: peers on the clearnet and
+    the lookup of names too.
+    """
+    if options.tor_socks and settings.torskipproxyforclearnettargets:
+        yield "tor.active", "true"
+        yield "tor.socks", options.tor_socks
 
 
 def _platform(options: Options) -> Iterator[tuple[str, str]]:

@@ -75,6 +75,7 @@ class LocalRuntime:
         binary: Callable[[Version], Awaitable[Path]],
         trusts: ssl.SSLContext,
         cors_origins: tuple[str, ...] = (),
+        tor_socks: str = "",
         logs: Logs | None = None,
         grace_s: float = 600,
         cgroups: Cgroups | None = None,
@@ -85,7 +86,11 @@ class LocalRuntime:
         self._trusts = trusts
         self._cors_origins = cors_origins
         self._launches = LocalLaunches(
-            layout, binary=binary, cors_origins=cors_origins, logs=logs
+            layout,
+            binary=binary,
+            cors_origins=cors_origins,
+            tor_socks=tor_socks,
+            logs=logs,
         )
         self._grace_s = grace_s
         self._cgroups = cgroups

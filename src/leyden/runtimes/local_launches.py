@@ -32,12 +32,14 @@ class LocalLaunches:
         *,
         binary: Callable[[Version], Awaitable[Path]],
         cors_origins: tuple[str, ...] = (),
+        tor_socks: str = "",
         logs: Logs | None = None,
     ) -> None:
         self._layout = layout
         self._placement = layout.placement
         self._binary = binary
         self._cors_origins = cors_origins
+        self._tor_socks = tor_socks
         self._logs = logs or Logs()
 
     async def program(self, node: Node) -> Path:
@@ -96,6 +98,7 @@ class LocalLaunches:
             ),
             announced=launch_spec.announced,
             cors_origins=self._cors_origins,
+            tor_socks=self._tor_socks,
             logs=self._logs,
         )
         home.write(

@@ -259,8 +259,9 @@ class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
         bool,
         Setting(
             kind=Kind.SWITCH,
-            label="Tor for onion addresses only",
-            help="Connect to all other peers without Tor.",
+            label="Tor for onion addresses",
+            help="Connect to peers with onion addresses over Tor, to others directly. "
+            "Needs an operator with Tor.",
             group=Group.HOUSEKEEPING,
             place=6,
             lnd="tor.skip-proxy-for-clearnet-targets",

@@ -130,6 +130,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Cookie file of Tor's control port; empty: none."""
     tor_target: str = ""
     """IP address where Tor reaches peer_ports; empty: gateway_host."""
+    tor_socks: str = ""
+    """Tor's SOCKS port for nodes to reach onion addresses: IP:PORT; empty: none."""
     envoy: str = ""
     """Path of an Envoy to use instead of the bundled one."""
     nodes_addresses: str = "127.64.0.0/16"

@@ -105,7 +105,7 @@ def _status(given: Settings) -> dict[str, Any]:
         "dashboard": dashboard_url(given),
         "sign_in_as": login and f"{login}; its password is in {file}",
         "organization_id": kept.get("organization_id"),
-        **background_processes.status(given),
+        **background_processes.status(given, is_up=process is not None),
     }
 
 

@@ -10,10 +10,12 @@ from typing import Any
 
 import click
 
-from leyden import settings
+from leyden import logs, settings
 from leyden.app.dispatcher import words
+from leyden.app.opening import opened
 from leyden.cli.building import building
 from leyden.cli.output import print_fields, print_json, print_one, print_rows
+from leyden.cli.running.local_platform import settings_of
 from leyden.daemons import build as builds
 from leyden.daemons.operator_binaries import own as owned
 from leyden.daemons.progress import Progress, State, Step
@@ -40,6 +42,7 @@ def fund(
 
 def status(home: Path | None, *, wait: bool, as_json: bool) -> None:
     """Print the chain's height and the state of its nodes and market."""
+    logs.configure(form="text", level="error")  # its lines say what is away
     place = _place(home)
     if wait:
         asyncio.run(stories.market_opens(place))
@@ -47,7 +50,8 @@ def status(home: Path | None, *, wait: bool, as_json: bool) -> None:
     if as_json:
         print_json(found)
         return
-    print_fields({name: found[name] for name in ("chain", "height", "market")})
+    fields = ("chain", "height", "market", "market_waits_for")
+    print_fields({name: found[name] for name in fields if name in found})
     print_rows(found["lnds"], empty="the private chain has no lnd")
     for name in ("pools", "tickets", "bids", "batches"):
         if rows := found.get(name):
@@ -96,6 +100,7 @@ def scenario(
     """Buy a channel from beginning to end, with real programs."""
     place = _place(home)
     say = click.echo if not as_json else functools.partial(click.echo, err=True)
+    account = asyncio.run(_account(place))
     if name != "first-channel":
         lsps1 = name == "lsps1"
         if lsps1 and hosted:
@@ -103,14 +108,28 @@ def scenario(
                 "--hosted: can't be used with lsps1, which is for nodes elsewhere"
             )
         played = stories.direct_channel(
-            place, say, capacity=capacity, hosted=hosted, lsps1=lsps1
+            place,
+            say,
+            account=account,
+            capacity=capacity,
+            hosted=hosted,
+            lsps1=lsps1,
         )
     else:
         with building() as progress:
             poold = asyncio.run(_poold(progress)) if hosted else None
-        played = stories.first_channel(place, say, capacity=capacity, poold=poold)
+        played = stories.first_channel(
+            place, say, account=account, capacity=capacity, poold=poold
+        )
     found = asyncio.run(played)
     print_one(found, as_json=as_json)
+
+
+async def _account(home: Path) -> first_run.Account:
+    if not first_run.read(home):
+        raise SetupError("no private chain here yet; `leyden up` starts one")
+    async with opened(settings_of(home)) as platform:
+        return await first_run.ensure_scenarios(platform)
 
 
 async def _poold(progress: Progress) -> Path:

@@ -1,0 +1,85 @@
+"""What `leyden up` builds before it can go on, and how long that takes here."""
+
+import os
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from leyden.daemons import catalogue
+from leyden.daemons.build import build
+from leyden.daemons.catalogue import Program, ToolSet
+from leyden.daemons.estimates import Finished, pace, remaining_s
+from leyden.daemons.progress import Progress, State, Step
+from leyden.daemons.workshop import place
+from leyden.values import Struct
+
+
+class Missing(Struct, frozen=True):
+    """Programs that are not built yet, and how long building them takes."""
+
+    names: str  # "lnd and btcd"
+    seconds: float
+
+
+class Builds:
+    """The programs of a private chain; what was built here corrects the estimates."""
+
+    def __init__(
+        self, cache: Path, own: Mapping[Program, Path], progress: Progress
+    ) -> None:
+        self._cache = cache
+        self._own = own
+        self._progress = progress
+        self._processors = len(os.sched_getaffinity(0))
+        self._finished: list[Finished] = []
+
+    @property
+    def pace(self) -> float:
+        """How many times as long as two idle processors this machine takes."""
+        return pace(self._finished, processors=self._processors)
+
+    def programs(self, *names: str) -> dict[str, Path]:
+        """Return the paths of programs, whether they are built yet or not."""
+        return {
+            name: self._own.get(program) or place(self._cache, tools, program)
+            for name, (tools, program) in _found(names).items()
+        }
+
+    def missing(self, *names: str) -> Missing | None:
+        """Return what is not built yet; None if nothing is missing."""
+        left = [
+            (name, tools)
+            for name, (tools, program) in _found(names).items()
+            if program not in self._own
+            and not place(self._cache, tools, program).exists()
+        ]
+        if not left:
+            return None
+        sets = {tools.name: tools for _, tools in left}
+        seconds = remaining_s(
+            [*sets.values()], self._finished, processors=self._processors
+        )
+        *others, last = (name for name, _ in left)
+        listed = " and ".join(filter(None, (", ".join(others), last)))
+        return Missing(listed, seconds)
+
+    async def build(self, *names: str) -> None:
+        """Build the programs that are missing."""
+        wanted = [each for each in _found(names).values() if each[1] not in self._own]
+        built = list[Step]()
+
+        def note(step: Step) -> None:
+            if step.state is State.BUILT:
+                built.append(step)
+            self._progress(step)
+
+        began = time.monotonic()
+        await build(wanted, cache=self._cache, progress=note)
+        sets = {tools.name: tools for tools, _ in wanted}
+        if built and len(sets) == 1:
+            (tools,) = sets.values()
+            self._finished.append(Finished(tools, time.monotonic() - began))
+
+
+def _found(names: tuple[str, ...]) -> dict[str, tuple[ToolSet, Program]]:
+    return {name: catalogue.find(name) for name in names}

@@ -1,0 +1,53 @@
+"""Why the market of a private chain is not open yet, for `leyden status` to show."""
+
+import time
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from leyden.daemons.estimates import in_words
+from leyden.devnet import access
+from leyden.files import write_private
+from leyden.values import Struct
+
+_FILE: Final = "market.json"
+
+
+class Opening(Struct, frozen=True, kw_only=True):
+    """What the market waits for, and when it may be open; 0 if that is not known."""
+
+    waits_for: str
+    at: float = 0.0
+
+    def words(self, now: float) -> str:
+        """Return this as a line."""
+        if not self.at:
+            return self.waits_for
+        if self.at < now:
+            return f"{self.waits_for}, which takes longer than estimated"
+        return f"{self.waits_for}; it opens in {in_words(self.at - now)}"
+
+
+def save(home: Path, waits_for: str, *, within_s: float = 0.0) -> None:
+    """Write down what the market waits for, and for how long."""
+    at = time.time() + within_s if within_s else 0.0
+    content = msgspec.json.encode(Opening(waits_for=waits_for, at=at))
+    write_private(_path(home), content, lasting=False)
+
+
+def find(home: Path) -> Opening | None:
+    """Return what the market waits for; None if nothing is known."""
+    try:
+        return msgspec.json.decode(_path(home).read_bytes(), type=Opening)
+    except (OSError, msgspec.MsgspecError):
+        return None
+
+
+def clear(home: Path) -> None:
+    """Forget it: the market is open, or nobody opens it any more."""
+    _path(home).unlink(missing_ok=True)
+
+
+def _path(home: Path) -> Path:
+    return access.folder(home) / _FILE
