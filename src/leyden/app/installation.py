@@ -19,6 +19,7 @@ from leyden.app import (
     companion_listener,
     gateways,
     restored,
+    routes_listener,
 )
 from leyden.app.background import background
 from leyden.app.dispatcher import dispatcher_of, words
@@ -66,7 +67,9 @@ async def running(
         chain = settings.api_tls_certificate
         context = tls(chain, settings.api_tls_key) if chain else None
         platform = await stack.enter_async_context(opened(settings))
-        cluster = await stack.enter_async_context(clusters.joined(settings))
+        cluster = await stack.enter_async_context(
+            clusters.joined(settings, serves_only=not loops)
+        )
         ownership = await stack.enter_async_context(
             owned(platform, watches=loops, elsewhere=cluster)
         )
@@ -109,6 +112,7 @@ async def running(
             await stack.enter_async_context(
                 companion_listener.listening(platform, cluster)
             )
+            await stack.enter_async_context(routes_listener.listening(platform, far))
             front = front_of(platform, pages, far=far, challenges=challenges)
             await stack.enter_async_context(
                 serving(

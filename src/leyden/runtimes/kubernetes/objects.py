@@ -113,8 +113,8 @@ class Objects:
     ) -> str:
         """Create the node's claim, and update its secret, with the files in `more`.
 
-        Return the uid of the claim. Raise CannotStart if the node has a wallet but no claim: with a new, empty
-        volume, lnd would create a new wallet.
+        Return the uid of the claim. Raise CannotStart if the node has a wallet but no
+        claim: with a new, empty volume, lnd would create a new wallet.
         """
         secret = self._template.secret(node, launch_spec, more)
         claim = await self._claim(node)
