@@ -371,6 +371,17 @@ def test_metrics_are_for_the_namespace_of_prometheus_alone() -> None:
     assert "metrics" in rendered("--set", "metrics.namespace=No_Namespace").stderr
 
 
+def test_an_api_server_serves_on_until_nobody_is_sent_to_it() -> None:
+    """Told at once, and not after a sleep: it ends kept connections meanwhile."""
+    spec = dict(pods())["leyden-api"]
+    [container] = spec["containers"]
+    given = variables(container)
+    assert given["LEYDEN_STOP_DELAY_S"] == "5"
+    assert "lifecycle" not in container
+    stops_s = 5 + Settings().stop_grace_s
+    assert spec["terminationGracePeriodSeconds"] > stops_s
+
+
 def test_without_a_prometheus_nothing_listens_for_one() -> None:
     for _, spec in pods():
         for container in spec["containers"]:

@@ -46,7 +46,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{/* The environment of every process that opens the installation. */}}
 {{- define "leyden.environment" -}}
 {{- $environment := include "leyden.ownEnvironment" . }}
-{{- $own := list "LEYDEN_PEER_HOST" "LEYDEN_PEER_PORTS" }}
+{{- $own := list "LEYDEN_PEER_HOST" "LEYDEN_PEER_PORTS" "LEYDEN_STOP_DELAY_S" }}
 {{- range fromYamlArray $environment }}{{ $own = append $own .name }}{{ end }}
 {{- $environment }}
 {{- if not (hasKey .Values.settings "log_format") }}

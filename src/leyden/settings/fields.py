@@ -456,6 +456,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Timeout of one call to the store."""
 
     # The process
+    stop_delay_s: Count = 0
+    """Time to go on serving when told to stop, while balancers take us off."""
     stop_grace_s: Seconds = 20
     """Time for requests to finish when the platform stops."""
     log_format: Literal["text", "json"] = "text"
