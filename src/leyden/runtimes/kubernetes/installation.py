@@ -41,7 +41,8 @@ async def check(api: Api, *, storage_class: str, serves_only: bool = False) -> s
     if missing := await permissions.missing(api, needed):
         raise SetupError(
             f"kubeconfig: {api.server} does not allow us to: {', '.join(missing)}. "
-            "Apply deploy/kubernetes/rbac.yaml with your names"
+            "Apply deploy/kubernetes/rbac.yaml with your names; with the chart, run "
+            "commands for the cluster in the pod of a worker, which may do that"
         )
     found = await api.find(f"/api/v1/namespaces/{api.namespace}", Thing)
     if found is None:
