@@ -130,17 +130,17 @@ async def running(
                 await looping.enter_async_context(background({"samples": follow}))
         if loops:
             await looping.enter_async_context(_looping(platform, ownership))
-        await _check_authority(platform)
+        await _check_authority(platform, settings)
         if api:
             delay_s = settings.stop_delay_s
             stack.push_async_callback(_take_leave, connections, delay_s)
         yield platform
 
 
-async def _check_authority(platform: Platform) -> None:
+async def _check_authority(platform: Platform, settings: Settings) -> None:
     if platform.fleet is not None:
         authority = platform.fleet.authority
-        await asyncio.to_thread(authorities.check, platform.settings, authority)
+        await asyncio.to_thread(authorities.check, settings, authority)
 
 
 async def _take_leave(connections: Connections, delay_s: float) -> None:
