@@ -350,3 +350,17 @@ def test_places_of_those_who_left_are_free_again(server: Running) -> None:
 )
 def test_an_address_is_counted_by_whose_it_is(address: str, counted: str) -> None:
     assert rate_limit_key(address) == counted
+
+
+def test_who_leaves_before_the_response_is_no_fault_of_the_application(
+    server: Running, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A caller that waits for events hangs up in the middle of it."""
+    with server.caller() as caller:
+        caller.send(b"GET /watch HTTP/1.1\r\n" + HEAD + b"\r\n")
+        until(lambda: server.app.begun == ["/watch"])
+        caller.socket.shutdown(socket.SHUT_WR)
+        assert caller.read() is None
+    until(lambda: server.app.broken == ["/watch"])
+    until(lambda: len(server.connections) == 0)
+    assert [each.message for each in caplog.records if each.levelno >= 40] == []

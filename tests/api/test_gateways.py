@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import ssl
 from collections.abc import AsyncIterator, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -17,8 +18,9 @@ from leyden.api.endpoints import OPERATIONS
 from leyden.api.gateways import PATH, Gateways
 from leyden.api.public import Public
 from leyden.api.server import bind, serving
-from leyden.app import gateways
+from leyden.app import gateways, routes_listener
 from leyden.certificates.authority import open_or_create
+from leyden.certificates.constraints import Scope
 from leyden.errors import SetupError
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.gateway.supervisor import Supervisor, program
@@ -44,6 +46,7 @@ class Control:
 
     fleet_harness: FleetHarness
     given: Settings
+    clock: Callable[[], datetime] = lambda: NOW
 
     def __post_init__(self) -> None:
         self._up = AsyncExitStack()
@@ -61,7 +64,7 @@ class Control:
             settings=self.given,
             database=self.fleet_harness.fleet.database,
             sealer=self.fleet_harness.fleet.sealer,
-            clock=lambda: NOW,
+            clock=self.clock,
             fleet=self.fleet_harness.fleet,
         )
         told = gateways.far_gateway(self.given)
@@ -72,7 +75,10 @@ class Control:
         public = Public(platform, api, version="0", gateways=asked)
         following = asyncio.create_task(_follow(self.fleet_harness, told))
         sockets = bind("127.0.0.1", self.given.api_port)
-        async with serving(public, sockets, grace_s=20):
+        async with (
+            serving(public, sockets, grace_s=20),
+            routes_listener.listening(platform, asked),
+        ):
             try:
                 yield
             finally:
@@ -141,6 +147,12 @@ async def post(given: Settings, body: object, method: str = "POST") -> tuple[int
 
 @pytest.fixture
 async def envoy(given: Settings) -> AsyncIterator[Supervisor]:
+    async with envoy_of(given) as made:
+        yield made
+
+
+@asynccontextmanager
+async def envoy_of(given: Settings) -> AsyncIterator[Supervisor]:
     try:
         program()
     except SetupError as error:
@@ -190,6 +202,51 @@ async def test_a_far_gateway_lets_in_whom_the_whitelist_names_with_and_without_u
         assert not await callers.admitted(node.api_endpoint, BOB)
         await callers.hang_up()
     await envoy.stop()
+
+
+@pytest.mark.real
+async def test_a_far_gateway_gets_its_routes_over_tls_when_they_have_a_port(
+    fleet_harness: FleetHarness, given: Settings, tmp_path: Path
+) -> None:
+    """The name in the certificate is none of a node's, and is checked."""
+    now = datetime.now(UTC)
+    port = free_port()
+    served = replace(given, home=str(tmp_path / "home"), gateway_routes_port=port)
+    open_or_create(
+        served.home_path / "authority", now=now, scope=Scope((given.nodes_domain,))
+    )
+    given = replace(
+        given,
+        gateway_control=f"https://127.0.0.1:{port}",
+        gateway_control_ca=str(served.home_path / "authority/root.pem"),
+        gateway_control_name=routes_listener.name(served),
+    )
+    node = await fleet_harness.running(settings={**SETTINGS, "whitelist": [ALICE]})
+    async with AsyncExitStack() as stack:
+        lnd = await stack.enter_async_context(
+            echo_node(node.api_endpoint, tmp_path, now, host=node.host)
+        )
+        ports = Ports(node_rest=lnd.address.port)
+        rules = replace(fleet_harness.fleet.rules, ports=ports)
+        fleet_harness.fleet = replace(fleet_harness.fleet, rules=rules)
+        control = Control(fleet_harness, served, clock=lambda: now)
+        await control.up()
+        stack.push_async_callback(control.down)
+        async with envoy_of(given):
+            callers = Callers(given.gateway_rest_port)
+            await callers.get_in(node.api_endpoint, ALICE)
+            assert not await callers.admitted(node.api_endpoint, BOB)
+            await callers.hang_up()
+        trusting = ssl.create_default_context(cafile=given.gateway_control_ca)
+        async with (
+            aiohttp.ClientSession() as session,
+            session.post(
+                f"{given.gateway_control}/nodes",
+                ssl=trusting,
+                server_hostname=given.gateway_control_name,
+            ) as answer,
+        ):
+            assert answer.status == 404, "nothing else is there"
 
 
 async def test_one_that_waits_is_answered_when_we_stop(

@@ -46,6 +46,28 @@ def test_a_stop_lets_requests_finish_and_takes_no_more(server: Running) -> None:
         assert answer.headers["connection"] == "close"
 
 
+def test_a_connection_ends_after_its_response_when_a_stop_is_near(
+    server: Running,
+) -> None:
+    """Who keeps it open would send the next request into nowhere."""
+    with server.caller() as kept:
+        kept.send(ASK)
+        answer = kept.read()
+        assert answer is not None
+        assert "connection" not in answer.headers
+        server.connections.is_closing = True
+        kept.send(ASK)
+        answer = kept.read()
+        assert answer is not None
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+        assert kept.is_closed()
+    with server.caller() as late:
+        late.send(ASK)
+        answer = late.read()
+        assert answer is not None
+        assert (answer.status, answer.headers["connection"]) == (200, "close")
+
+
 def test_a_stop_waits_no_longer_than_its_grace() -> None:
     with running(Echo(), grace_s=0.3) as server, server.caller() as busy:
         busy.send(SLOW)

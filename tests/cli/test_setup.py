@@ -232,6 +232,26 @@ def test_doctor_tries_no_cluster_where_nodes_run_here(typed: Typed) -> None:
     ) in examined.stdout
 
 
+def test_doctor_tries_the_cluster_that_up_runs(typed: Typed, tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    access.folder(home).mkdir(parents=True)
+    ports = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
+    digest = f"@sha256:{'0' * 64}"
+    pods = access.Cluster(
+        host="127.0.0.1",
+        kubeconfig=str(home / "cluster/kubeconfig"),
+        namespace="leyden-nodes",
+        storage_class="local-retained",
+        images=f"v0.20.2-beta=localhost/lnd{digest}",
+        companion_image=f"localhost/companion{digest}",
+        companion_url="https://127.0.0.1:8010",
+    )
+    access.save(home, access_for(home, "simnet", ports, cluster=pods))
+    said = typed("doctor", "--cluster").stdout
+    assert "nodes run on this machine" not in said
+    assert f"{pods.kubeconfig}: " in said
+
+
 def test_doctor_looks_for_uv_where_leyden_itself_puts_it(
     typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

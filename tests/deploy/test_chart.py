@@ -15,13 +15,19 @@ import pytest
 import yaml
 
 from leyden import settings
-from leyden.app import cluster_keys, clusters, node_openings, peer_addresses
+from leyden.app import (
+    cluster_keys,
+    clusters,
+    gateways,
+    node_openings,
+    peer_addresses,
+    routes_listener,
+)
 from leyden.certificates.authority import Authority
-from leyden.devcluster import binaries
 from leyden.gateway.bootstrap import flags
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.gateway.prepared import BOOTSTRAP
-from leyden.runtimes.kubernetes import permissions
+from leyden.runtimes.kubernetes import permissions, volume_policy
 from leyden.settings import Settings
 from leyden.storage.secrets import load_keyring
 from leyden.values import replace
@@ -50,7 +56,7 @@ def helm(*words: object) -> "subprocess.CompletedProcess[str]":
 def rendered(*more: object) -> "subprocess.CompletedProcess[str]":
     return helm(
         *("template", "leyden", ROOT / "chart", "--namespace", "leyden"),
-        *("--kube-version", binaries.VERSION, "--values", VALUES, *more),
+        *("--values", VALUES, *more),
     )
 
 
@@ -88,14 +94,82 @@ def test_roles_are_what_is_checked_at_the_start_and_no_more() -> None:
         for each in permissions.manifests("leyden-nodes", "leyden")
         if "rules" in each
     }
-    doctors = "leyden-doctor"
-    named = {each["metadata"]["name"]: each for each in OBJECTS if "rules" in each}
-    assert named.pop(doctors)["rules"] == [
-        {"apiGroups": [""], "resources": ["services"], "verbs": ["list"]}
+    assert granted("leyden") == {
+        **{(kind, "leyden-nodes"): rules for kind, rules in wanted.items()},
+        ("Role", "leyden"): [
+            {"apiGroups": [""], "resources": ["services"], "verbs": ["list"]}
+        ],
+    }
+
+
+def test_api_servers_may_do_what_they_check_at_their_start_and_no_more() -> None:
+    serving = permissions.SERVING
+    assert granted("leyden-api") == {
+        ("Role", "leyden-nodes"): permissions.rules(
+            (*serving.of_the_namespace, *permissions.OF_METRICS)
+        ),
+        ("ClusterRole", "leyden-nodes"): permissions.rules(serving.of_the_cluster),
+    }
+    verbs = {
+        verb
+        for each in (*serving.of_the_namespace, *serving.of_the_cluster)
+        for verb in each.verbs
+        if each.kind != "tokenreviews"
+    }
+    assert verbs == {"get"}
+
+
+def granted(account: str) -> dict[tuple[str, str], Any]:
+    """Return the rules of an account, by kind of role and namespace."""
+    roles = {
+        (each["kind"], each["metadata"]["name"]): each
+        for each in OBJECTS
+        if "rules" in each
+    }
+    found = {}
+    for each in OBJECTS:
+        if each["kind"].endswith("Binding") and each.get("subjects") == [
+            {"kind": "ServiceAccount", "name": account, "namespace": "leyden"}
+        ]:
+            role = roles[each["roleRef"]["kind"], each["roleRef"]["name"]]
+            place = role["metadata"].get("namespace", "leyden-nodes")
+            assert each["metadata"].get("namespace") == role["metadata"].get(
+                "namespace"
+            )
+            found[role["kind"], place] = role["rules"]
+    return found
+
+
+def test_the_right_to_change_volumes_is_for_those_of_nodes() -> None:
+    [policy] = [each for each in OBJECTS if each["kind"] == "ValidatingAdmissionPolicy"]
+    account = "system:serviceaccount:leyden:leyden"
+    assert policy["spec"] == volume_policy.spec(
+        namespace="leyden-nodes", account=account
+    )
+    [binding] = [
+        each for each in OBJECTS if each["kind"] == "ValidatingAdmissionPolicyBinding"
     ]
-    assert {each["kind"]: each["rules"] for each in named.values()} == wanted
-    [role] = [each for each in named.values() if each["kind"] == "Role"]
-    assert role["metadata"]["namespace"] == "leyden-nodes"
+    assert binding["spec"] == {
+        "policyName": policy["metadata"]["name"],
+        "validationActions": ["Deny"],
+    }
+
+
+def test_replicas_of_one_version_are_spread_when_another_is_still_there() -> None:
+    for name, spec in pods():
+        if name != "leyden-migrate":
+            [spread] = spec["topologySpreadConstraints"]
+            assert spread["matchLabelKeys"] == ["pod-template-hash"]
+
+
+def test_every_container_says_what_it_needs() -> None:
+    """A quota for a namespace refuses pods that don't."""
+    for _, spec in pods():
+        for container in (*spec["containers"], *spec.get("initContainers", [])):
+            assert container["resources"]["requests"].keys() >= {"cpu", "memory"}
+            assert container["resources"]["limits"].keys() >= {"memory"}
+    done = rendered("--set", "migrate.resources.limits.memory=2Gi")
+    assert done.stdout.count("memory: 2Gi") == 1
 
 
 def test_nothing_secret_and_no_volume_is_of_the_chart() -> None:
@@ -130,15 +204,17 @@ def test_a_pod_of_the_platform_may_do_little(name: str, spec: dict[str, Any]) ->
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
         }
-    has_account = name in {"leyden-api", "leyden-worker"}
-    assert (spec.get("serviceAccountName") == "leyden") == has_account
+    accounts = {"leyden-api": "leyden-api", "leyden-worker": "leyden"}
+    assert spec.get("serviceAccountName") == accounts.get(name)
+    has_account = name in accounts
     assert (spec.get("automountServiceAccountToken") is False) != has_account
 
 
 def test_a_gateway_has_the_token_and_no_other_key() -> None:
     spec = dict(pods())["leyden-gateway"]
-    [secret] = [each["secret"] for each in spec["volumes"] if "secret" in each]
-    assert [each["key"] for each in secret["items"]] == ["gateway_token"]
+    secrets = [each["secret"] for each in spec["volumes"] if "secret" in each]
+    keys = [each["key"] for secret in secrets for each in secret["items"]]
+    assert keys == ["gateway_token", "root.pem"], "and whom it trusts"
     assert "DATABASE" not in json.dumps(spec)
 
 
@@ -158,6 +234,8 @@ def test_the_settings_in_it_are_ones_that_a_platform_starts_with(
         )
         clusters.check(given)
         assert given.gateway_here is False
+        assert given.gateway_routes_port == 8020
+        given_api = given
         assert given.companion_url == "https://leyden-companions.leyden.svc:8010"
         assert peer_addresses.host(given) == "peers.example.com"
         assert [*peer_addresses.ports(given)] == [21_000, 21_001, 21_002]
@@ -165,7 +243,12 @@ def test_the_settings_in_it_are_ones_that_a_platform_starts_with(
     given = settings.load(
         {**variables(container), "LEYDEN_GATEWAY_TOKEN_FILE": str(token)}
     )
-    assert given.gateway_control == "http://leyden-api.leyden.svc:80"
+    assert given.gateway_control == "https://leyden-routes.leyden.svc:8020"
+    assert given.gateway_control_name == routes_listener.name(given_api)
+    gateways.far_envoy(given)  # which refuses https without an authority
+    [envoy] = dict(pods())["leyden-gateway"]["containers"]
+    mounts = {each["name"]: each["mountPath"] for each in envoy["volumeMounts"]}
+    assert given.gateway_control_ca == f"{mounts['authority']}/root.pem"
 
 
 def test_the_load_balancer_of_gateways_has_a_port_for_each_nodes_peers() -> None:
@@ -230,7 +313,8 @@ def test_a_setting_that_the_chart_sets_is_refused_by_name(tmp_path: Path) -> Non
         for container in (*spec["containers"], *spec.get("initContainers", ()))
         for name in (each["name"] for each in container.get("env", ()))
         if name.startswith("LEYDEN_")
-    } - {*example, "log_format", "gateway_control"}
+    } - {*example, "log_format"}
+    own = {each for each in own if not each.startswith("gateway_control")}
     for name in (own - {"secrets"}) | {"secrets_file"}:
         done = rendered("--set", f"settings.{name}=1")
         assert f"settings.{name}: the chart sets it" in done.stderr, name
@@ -287,6 +371,17 @@ def test_metrics_are_for_the_namespace_of_prometheus_alone() -> None:
     assert "metrics" in rendered("--set", "metrics.namespace=No_Namespace").stderr
 
 
+def test_an_api_server_serves_on_until_nobody_is_sent_to_it() -> None:
+    """Told at once, and not after a sleep: it ends kept connections meanwhile."""
+    spec = dict(pods())["leyden-api"]
+    [container] = spec["containers"]
+    given = variables(container)
+    assert given["LEYDEN_STOP_DELAY_S"] == "5"
+    assert "lifecycle" not in container
+    stops_s = 5 + Settings().stop_grace_s
+    assert spec["terminationGracePeriodSeconds"] > stops_s
+
+
 def test_without_a_prometheus_nothing_listens_for_one() -> None:
     for _, spec in pods():
         for container in spec["containers"]:
@@ -330,8 +425,6 @@ def test_keys_that_a_command_prints_are_those_that_pods_mount(tmp_path: Path) ->
 
 
 def clusters_listener(given: Settings) -> Any:
-    from leyden.app import gateways  # noqa: PLC0415
-
     return gateways.listener_options(replace(given, gateway_host="0.0.0.0"))  # noqa: S104
 
 
@@ -344,6 +437,10 @@ def clusters_listener(given: Settings) -> Any:
         ("nodes.namespace=leyden", "nodes.namespace: must not be the release's own"),
         ("nodes.storageClass=", "storageClass"),
         ("api.replicas=0", "replicas"),
+        ("settings.acme_directory=https://acme.example.com", "ACME doesn't work in"),
+        ("settings.acme_api_name=api.example.com", "settings.acme_api_name: ACME"),
+        ("settings.api_tls=true", "settings.api_tls: the chart serves the API over"),
+        ("platform.mayReach[0].port=70000", "port"),
         ("gateway.service.type=ClusterIP", "type"),
         ("gateway.peers.host=", "host"),
         ("gateway.peers.firstPort=8080", "firstPort"),

@@ -210,6 +210,7 @@ class Quay:
                 addresses={
                     "leyden-api": self.api,
                     "leyden-companions": self._service(201),
+                    "leyden-routes": self._service(202),
                 },
             )
         )
@@ -256,7 +257,7 @@ class Quay:
 
     def examined(self) -> dict[str, str]:
         """Run the doctor in a pod; return what to do about each thing."""
-        command = ("exec", "-n", self.name, "deploy/leyden-api", "--", "leyden")
+        command = ("exec", "-n", self.name, "deploy/leyden-worker", "--", "leyden")
         done = subprocess.run(
             [program("kubectl"), *command, "doctor", "--cluster", "--json"],
             env={**os.environ, "KUBECONFIG": str(self.cluster.places.kubeconfig)},
@@ -278,8 +279,11 @@ class Quay:
         """Take it away; what its nodes leave is let go by hand."""
         delete = ("delete", "--ignore-not-found", "--wait=false")
         self.cluster.kubectl(*delete, "namespace", self.name)
-        kind = ("clusterrole,clusterrolebinding", f"leyden-{self.nodes}")
-        self.cluster.kubectl(*delete, *kind)
+        name = f"leyden-{self.nodes}"
+        kinds = "clusterrole,clusterrolebinding"
+        self.cluster.kubectl(*delete, kinds, name, f"{name}-api")
+        kinds = "validatingadmissionpolicy,validatingadmissionpolicybinding"
+        self.cluster.kubectl(*delete, kinds, name)
         for each in self.cluster.get("pods", "-n", self.nodes)["items"]:
             self.cluster.kubectl(
                 *("patch", "pod", each["metadata"]["name"], "-n", self.nodes),

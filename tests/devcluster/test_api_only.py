@@ -102,6 +102,69 @@ def test_pods_of_nodes_are_admitted_where_others_are_refused(
         admitted({**node, "spec": spec})
 
 
+def test_our_account_changes_the_reclaim_policy_of_nodes_volumes_and_nothing_else(
+    api_only: DevCluster,
+) -> None:
+    """Volumes belong to no namespace, so no role says which ones."""
+    given = [*permissions.manifests("fenced", "leyden")]
+    api_only.kubectl("apply", "-f", "-", given=given)
+    volumes = [volume("of-a-node", "fenced"), volume("of-others", "default")]
+    api_only.kubectl("apply", "-f", "-", given=volumes)
+    as_us = ("--as", "system:serviceaccount:leyden:leyden")
+
+    def patched(name: str, change: str, *who: str) -> str:
+        words = ("patch", "pv", name, "--type=merge", "-p", change, *who)
+        try:
+            return api_only.kubectl(*words)
+        except AssertionError as error:
+            return str(error)
+
+    delete = '{"spec": {"persistentVolumeReclaimPolicy": "Delete"}}'
+    # A policy is in force a moment after it was created.
+    until(
+        "the policy",
+        lambda: (
+            "only volumes that are claimed in fenced"
+            in patched("of-others", '{"metadata": {"labels": {"a": "b"}}}', *as_us)
+        ),
+    )
+    assert "only volumes that are claimed" in patched("of-others", delete, *as_us)
+    for change in (
+        '{"metadata": {"labels": {"a": "b"}}}',
+        '{"metadata": {"annotations": {"a": "b"}}}',
+        '{"metadata": {"finalizers": ["a.example/b"]}}',
+        '{"spec": {"claimRef": null}}',
+        '{"spec": {"claimRef": {"namespace": "default"}}}',
+        '{"spec": {"capacity": {"storage": "2Gi"}}}',
+        '{"spec": {"storageClassName": "another"}}',
+        '{"spec": {"mountOptions": ["ro"]}}',
+    ):
+        told = patched("of-a-node", change, *as_us)
+        assert "only persistentVolumeReclaimPolicy" in told, change
+    assert "patched" in patched("of-a-node", delete, *as_us)
+    found = api_only.get("pv", "of-a-node")["spec"]
+    assert found["persistentVolumeReclaimPolicy"] == "Delete"
+    labelled = '{"metadata": {"labels": {"a": "b"}}}'
+    assert "patched" in patched("of-others", labelled), "others may, as before"
+
+
+def volume(name: str, namespace: str) -> dict[str, Any]:
+    """Return a volume that is claimed in a namespace."""
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "capacity": {"storage": "1Gi"},
+            "accessModes": ["ReadWriteOncePod"],
+            "persistentVolumeReclaimPolicy": "Retain",
+            "storageClassName": "retained",
+            "claimRef": {"namespace": namespace, "name": name},
+            "csi": {"driver": "a.example", "volumeHandle": name},
+        },
+    }
+
+
 @pytest.mark.long
 def test_down_ends_a_cluster_whose_record_is_damaged(tmp_path: Path) -> None:
     with made_in(tmp_path) as damaged:

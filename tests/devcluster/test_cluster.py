@@ -135,6 +135,19 @@ def test_an_lnd_in_a_pod_answers_at_its_service_from_the_other_machine(
     }
 
 
+def test_up_brings_back_a_machine_when_its_node_was_deleted(up: DevCluster) -> None:
+    """Its kubelet runs, and would do so only at its own start."""
+    before = up.kubelet(2)
+    labels = up.get("node", "machine-2")["metadata"]["labels"]
+    up.kubectl("delete", "node", "machine-2")
+    up.run("up")
+    assert up.kubelet(2) == before
+    machines = {each["name"]: each["status"] for each in up.status()["machines"]}
+    assert machines["machine-2"] == "ready"
+    found = up.get("node", "machine-2")["metadata"]["labels"]
+    assert found["kubernetes.io/hostname"] == labels["kubernetes.io/hostname"]
+
+
 def test_a_volume_goes_with_its_claim_unless_it_is_retained(
     up: DevCluster, shown: Pair
 ) -> None:

@@ -93,8 +93,8 @@ async def test_an_eviction_ends_an_lnd_gracefully_and_is_no_stop_of_its_owner(
     node = await start(hands, node)
     machine = (await hands.get("pod", manifests.name(node)))["spec"]["nodeName"]
     await hands.kubectl(
-        *("drain", machine, "--ignore-daemonsets", "--force", "--timeout=60s"),
-        *("--delete-emptydir-data", "--disable-eviction=false"),
+        *("drain", machine, "--ignore-daemonsets", "--delete-emptydir-data"),
+        "--timeout=60s",
     )
     try:
         await until(lambda: has_ended(hands))

@@ -101,7 +101,7 @@ class Hands:
 
     async def a_pod(self, node: Node) -> Pod:
         pod = await Objects(self.api, TEMPLATE).create_pod(
-            node, TEMPLATE.pod(node, shown=b"")
+            node, TEMPLATE.pod(node, shown=b""), claim_uid="uid"
         )
         assert pod is not None
         return pod
@@ -555,6 +555,28 @@ async def test_whose_claim_is_lost_leaves_no_pod_in_the_way_of_lnd(
     with pytest.raises(asyncio.CancelledError):
         await late
     assert hands.cluster.pod() is None
+
+
+async def test_the_controller_of_a_pod_is_its_nodes_claim_when_it_is_created(
+    hands: Hands,
+) -> None:
+    """A drain refuses pods that nobody would start again."""
+    node, objects = a_node(), Objects(hands.api, TEMPLATE)
+    uid = await objects.prepare(node, spec(node))
+    assert uid == await objects.prepare(node, spec(node)), "the second time"
+    manifest = TEMPLATE.pod(node, shown=b"")
+    assert await objects.create_pod(node, manifest, claim_uid=uid)
+    claim = hands.cluster.objects["persistentvolumeclaims", manifests.name(node)]
+    assert hands.pod["metadata"]["ownerReferences"] == [
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolumeClaim",
+            "name": manifests.name(node),
+            "uid": claim["metadata"]["uid"],
+            "controller": True,
+        }
+    ]
+    assert "ownerReferences" not in claim["metadata"]
 
 
 async def test_what_a_move_left_is_there_until_its_claim_is_gone(

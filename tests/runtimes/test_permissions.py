@@ -2,9 +2,12 @@
 
 from pathlib import Path
 
+import pytest
 import yaml
 
-from leyden.runtimes.kubernetes import permissions
+from leyden.errors import SetupError
+from leyden.runtimes.kubernetes import installation, permissions
+from tests.runtimes.stand_in_cluster import StandInCluster
 
 FILE = Path(__file__).parents[2] / "deploy/kubernetes/rbac.yaml"
 
@@ -25,3 +28,14 @@ def test_nobody_may_read_secrets_or_run_programs_in_pods() -> None:
     }
     assert not {kind for kind, _ in granted} & {"pods/exec", "pods/attach", "*"}
     assert "*" not in {verb for _, verb in granted}
+
+
+async def test_who_only_serves_the_api_checks_whose_namespace_it_is() -> None:
+    cluster = StandInCluster()
+    async with cluster.api() as api:
+        await installation.mark(api, "harbour", serves_only=True)
+        assert not [each for each in cluster.calls if not each.startswith("GET ")]
+        await installation.mark(api, "harbour")
+        await installation.mark(api, "harbour", serves_only=True)
+        with pytest.raises(SetupError, match="belongs to another Leyden installation"):
+            await installation.mark(api, "lighthouse", serves_only=True)

@@ -35,6 +35,7 @@ app.kubernetes.io/component: {{ index . 1 }}
 - {name: LEYDEN_METRICS_HOST, value: 0.0.0.0}
 - {name: LEYDEN_METRICS_PORT, value: "{{ if .Values.metrics.namespace }}9464{{ else }}0{{ end }}"}
 - {name: LEYDEN_GATEWAY_HERE, value: "false"}
+- {name: LEYDEN_GATEWAY_ROUTES_PORT, value: "8020"}
 {{ include "leyden.gatewayEnvironment" . }}
 {{- with .Values.gateway.peers }}{{ if .ports }}
 - {name: LEYDEN_PEER_HOST, value: {{ .host }}}
@@ -45,13 +46,19 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{/* The environment of every process that opens the installation. */}}
 {{- define "leyden.environment" -}}
 {{- $environment := include "leyden.ownEnvironment" . }}
-{{- $own := list "LEYDEN_PEER_HOST" "LEYDEN_PEER_PORTS" }}
+{{- $own := list "LEYDEN_PEER_HOST" "LEYDEN_PEER_PORTS" "LEYDEN_STOP_DELAY_S" }}
 {{- range fromYamlArray $environment }}{{ $own = append $own .name }}{{ end }}
 {{- $environment }}
 {{- if not (hasKey .Values.settings "log_format") }}
 - {name: LEYDEN_LOG_FORMAT, value: json}
 {{- end }}
 {{- range $name, $value := .Values.settings }}
+{{- if and (hasPrefix "acme_" $name) $value }}
+{{- fail (printf "settings.%s: ACME doesn't work in the chart, because nothing there answers at port 80 of nodes' names. Nodes have certificates of the platform's own authority. For the API, let your ingress have a certificate, for example of cert-manager; see docs/certificates.md" $name) }}
+{{- end }}
+{{- if and (hasPrefix "api_tls" $name) $value }}
+{{- fail (printf "settings.%s: the chart serves the API over plain HTTP to your ingress, which has the certificate; see docs/certificates.md" $name) }}
+{{- end }}
 {{- $variable := printf "LEYDEN_%s" (upper $name) }}
 {{- /* Of two values of one variable the last would count. */}}
 {{- if or (has $variable $own) (has (printf "%s_FILE" $variable) $own) }}
@@ -87,6 +94,68 @@ annotations:
 {{/* A setting, quoted. Helm reads the numbers of a file as floats, and writes 5e+06. */}}
 {{- define "leyden.value" -}}
 {{ kindIs "float64" . | ternary (int64 .) . | toString | quote }}
+{{- end }}
+
+{{/* What any part of the platform may call. */}}
+{{- define "leyden.egress" -}}
+# Names. A DNS cache on each machine has an address that is closed below.
+- ports:
+  - {protocol: UDP, port: 53}
+  - {protocol: TCP, port: 53}
+{{- if .Values.platform.mayReach }}
+{{- range .Values.platform.mayReach }}
+- to:
+  - ipBlock: {cidr: {{ .cidr }}}
+  ports:
+  - {protocol: TCP, port: {{ .port }}}
+{{- end }}
+{{- else }}
+# All but link-local addresses, where clouds tell a machine's credentials: the chart
+# doesn't know where your database and the cluster's API server are.
+- to:
+  - ipBlock: {cidr: 0.0.0.0/0, except: [169.254.0.0/16]}
+  - ipBlock: {cidr: "::/0", except: ["fe80::/10", "fd00:ec2::/32"]}
+{{- end }}
+{{- end }}
+
+{{/* Public addresses only. */}}
+{{- define "leyden.public" -}}
+- ipBlock:
+    cidr: 0.0.0.0/0
+    except:
+    - 0.0.0.0/8
+    - 10.0.0.0/8
+    - 100.64.0.0/10
+    - 127.0.0.0/8
+    - 169.254.0.0/16
+    - 172.16.0.0/12
+    - 192.0.0.0/24
+    - 192.0.2.0/24
+    - 192.31.196.0/24
+    - 192.52.193.0/24
+    - 192.88.99.0/24
+    - 192.168.0.0/16
+    - 192.175.48.0/24
+    - 198.18.0.0/15
+    - 198.51.100.0/24
+    - 203.0.113.0/24
+    - 224.0.0.0/4
+    - 240.0.0.0/4
+    {{- range .except }}{{ if not (contains ":" .) }}
+    - {{ . }}
+    {{- end }}{{ end }}
+- ipBlock:
+    cidr: 2000::/3
+    except:
+    - 2001::/23
+    - 2001:db8::/32
+    - 2002::/16
+    - 2620:4f:8000::/48
+    - 3ffe::/16
+    - 3fff::/20
+    {{- range .except }}{{ if contains ":" . }}
+    - {{ . }}
+    {{- end }}{{ end }}
 {{- end }}
 
 {{- define "leyden.gatewayEnvironment" -}}
@@ -170,6 +239,8 @@ topologySpreadConstraints:
 - maxSkew: 1
   topologyKey: kubernetes.io/hostname
   whenUnsatisfiable: ScheduleAnyway
+  # Those of the version before don't count: they are about to end.
+  matchLabelKeys: [pod-template-hash]
   labelSelector:
     matchLabels:
       {{- include "leyden.part" . | nindent 6 }}

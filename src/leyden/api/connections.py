@@ -76,6 +76,7 @@ class Connections:
     def __init__(self, limits: Limits, *, wall: Callable[[], float] = time) -> None:
         self.limits = limits
         self.state = ServerState()
+        self.is_closing = False  # soon: each response says that its connection ends
         self._wall = wall
         self._all: dict[Connection, None] = {}
         self._by_address: dict[str, dict[Connection, None]] = {}

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from uvicorn._types import ASGIReceiveEvent
+from uvicorn._types import ASGI3Application, ASGIReceiveEvent
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
 
 from leyden.api.whole import NO_STORE, WHOLE
@@ -17,6 +17,17 @@ class Cycle(RequestResponseCycle):
     taken = 0  # bytes of the body
     caller_left = False  # as far as one can tell: no more is sent
     _given = False  # all of the body, to the application
+
+    async def run_asgi(self, app: ASGI3Application) -> None:
+        """Run the application, which may give no response to a client that left."""
+
+        async def run(scope: Any, receive: Any, send: Any) -> None:
+            await app(scope, receive, send)
+            if self.caller_left and not self.response_started:
+                self.disconnected = True
+                self.transport.close()
+
+        await super().run_asgi(run)
 
     async def receive(self) -> ASGIReceiveEvent:
         """Return the next part of the body, then wait for a disconnect.

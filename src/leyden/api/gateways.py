@@ -17,7 +17,13 @@ from leyden.api.operations import INTERNAL, Problem
 from leyden.api.reading import LARGEST_BODY, Scope, Send, rate_limited_as
 from leyden.api.request_metrics import count
 from leyden.api.whole import NO_STORE
-from leyden.errors import LeydenError, MethodNotAllowed, TooMany, Unauthorized
+from leyden.errors import (
+    LeydenError,
+    MethodNotAllowed,
+    NotFound,
+    TooMany,
+    Unauthorized,
+)
 from leyden.gateway.discovery import DiscoveryGateway
 from leyden.services.shared.limits import RateLimit
 from leyden.services.shared.request_body import ClientLeft, Receive, read_body
@@ -71,6 +77,8 @@ class Gateways:
         await send({"type": "http.response.body", "body": body})
 
     async def _answer(self, scope: Scope, receive: Receive) -> bytes | None:
+        if scope["path"] != PATH:
+            raise NotFound
         if scope["method"] != "POST":
             raise MethodNotAllowed
         address = rate_limited_as(scope)

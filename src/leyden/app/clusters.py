@@ -49,15 +49,20 @@ class Cluster(Protocol):
 
 
 @asynccontextmanager
-async def joined(settings: Settings) -> AsyncIterator[Cluster | None]:
-    """Yield the configured cluster, checked; None if there is none."""
+async def joined(
+    settings: Settings, *, serves_only: bool = False
+) -> AsyncIterator[Cluster | None]:
+    """Yield the configured cluster, checked; None if there is none.
+
+    A process that only serves the API needs few rights there.
+    """
     if settings.runtime == "local" or not has_nodes(settings):
         yield None
         return
     check(settings)
     # In a thread, and only here: who runs nodes on this machine needs nothing of it.
     module = await asyncio.to_thread(importlib.import_module, "leyden.app.pods")
-    async with module.joined(settings) as cluster:
+    async with module.joined(settings, serves_only=serves_only) as cluster:
         yield cluster
 
 

@@ -15,8 +15,9 @@ _METADATA: Final = "169.254.169.254:80"  # of most clouds
 _HTTPS: Final = 443
 _POSTGRES: Final = 5432
 _NOT_HELD: Final = (
-    "nodes reach it: apply the NetworkPolicies of deploy/chart, in a cluster with a "
-    "component that enforces them (Calico, Cilium, kube-router)"
+    "nodes reach it: apply the NetworkPolicies of deploy/chart, or those of "
+    "deploy/kubernetes/nodes-policy.yaml if the platform runs beside the cluster; they "
+    "need a component that enforces them (Calico, Cilium, kube-router)"
 )
 
 

@@ -87,6 +87,7 @@ def _far_bootstrap(settings: Settings) -> Bootstrap:
         url=settings.gateway_control,
         token=settings.gateway_token,
         ca_path=ca and str(Path(ca).absolute()),
+        name=settings.gateway_control_name,
     )
     # By its own name: the API knows what it has sent to which of them.
     return Bootstrap(

@@ -8,6 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from leyden import __version__, processes
+from leyden.api.connections import Connections
 from leyden.api.gateways import Gateways
 from leyden.api.metrics import metrics
 from leyden.api.server import bind, serving, tls
@@ -19,6 +20,7 @@ from leyden.app import (
     companion_listener,
     gateways,
     restored,
+    routes_listener,
 )
 from leyden.app.background import background
 from leyden.app.dispatcher import dispatcher_of, words
@@ -66,7 +68,9 @@ async def running(
         chain = settings.api_tls_certificate
         context = tls(chain, settings.api_tls_key) if chain else None
         platform = await stack.enter_async_context(opened(settings))
-        cluster = await stack.enter_async_context(clusters.joined(settings))
+        cluster = await stack.enter_async_context(
+            clusters.joined(settings, serves_only=not loops)
+        )
         ownership = await stack.enter_async_context(
             owned(platform, watches=loops, elsewhere=cluster)
         )
@@ -109,8 +113,9 @@ async def running(
             await stack.enter_async_context(
                 companion_listener.listening(platform, cluster)
             )
+            await stack.enter_async_context(routes_listener.listening(platform, far))
             front = front_of(platform, pages, far=far, challenges=challenges)
-            await stack.enter_async_context(
+            connections = await stack.enter_async_context(
                 serving(
                     front, sockets, tls=kept or context, grace_s=settings.stop_grace_s
                 )
@@ -125,10 +130,23 @@ async def running(
                 await looping.enter_async_context(background({"samples": follow}))
         if loops:
             await looping.enter_async_context(_looping(platform, ownership))
-        if platform.fleet is not None:
-            authority = platform.fleet.authority
-            await asyncio.to_thread(authorities.check, settings, authority)
+        await _check_authority(platform, settings)
+        if api:
+            delay_s = settings.stop_delay_s
+            stack.push_async_callback(_take_leave, connections, delay_s)
         yield platform
+
+
+async def _check_authority(platform: Platform, settings: Settings) -> None:
+    if platform.fleet is not None:
+        authority = platform.fleet.authority
+        await asyncio.to_thread(authorities.check, settings, authority)
+
+
+async def _take_leave(connections: Connections, delay_s: float) -> None:
+    """Serve on for a while, and let callers reconnect elsewhere after each response."""
+    connections.is_closing = True
+    await asyncio.sleep(delay_s)
 
 
 def _bound(

@@ -37,20 +37,26 @@ async def connected(settings: Settings) -> AsyncIterator[Api]:
 
 
 @asynccontextmanager
-async def joined(settings: Settings) -> AsyncIterator["Joined"]:
+async def joined(
+    settings: Settings, *, serves_only: bool = False
+) -> AsyncIterator["Joined"]:
     """Join the namespace of nodes for the block, once it is checked."""
-    async with _checked(settings) as (api, uid):
+    async with _checked(settings, serves_only=serves_only) as (api, uid):
         shown = f"namespace {api.namespace} at {api.server}"
         here = identity.in_cluster(settings.home_path, namespace_uid=uid, shown=shown)
-        yield Joined(api, here, settings)
+        yield Joined(api, here, settings, serves_only=serves_only)
 
 
 @asynccontextmanager
-async def _checked(settings: Settings) -> AsyncIterator[tuple[Api, str]]:
+async def _checked(
+    settings: Settings, *, serves_only: bool = False
+) -> AsyncIterator[tuple[Api, str]]:
     """Connect for the block; yield the namespace's uid as well."""
     async with connect(_access(settings)) as api:
         uid = await installation.check(
-            api, storage_class=settings.kubernetes_storage_class
+            api,
+            storage_class=settings.kubernetes_storage_class,
+            serves_only=serves_only,
         )
         yield api, uid
 
@@ -58,7 +64,10 @@ async def _checked(settings: Settings) -> AsyncIterator[tuple[Api, str]]:
 class Joined:
     """The namespace of a cluster, over a connection that stays open."""
 
-    def __init__(self, api: Api, here: Here, settings: Settings) -> None:
+    def __init__(
+        self, api: Api, here: Here, settings: Settings, *, serves_only: bool
+    ) -> None:
+        self._serves_only = serves_only
         self.here = here
         self.tokens = Tokens(api)
         self._api = api
@@ -93,9 +102,15 @@ class Joined:
         return runtime, KubernetesHomes(self._api, reported), side
 
     async def mark(self, installation_id: str) -> None:
-        """Mark the namespace as this installation's, and publish its address there."""
-        await installation.mark(self._api, installation_id)
-        if (companion := _companion(self._given)) is not None:
+        """Mark the namespace as this installation's, and publish its address there.
+
+        A process that only serves the API leaves both to the workers.
+        """
+        await installation.mark(
+            self._api, installation_id, serves_only=self._serves_only
+        )
+        companion = _companion(self._given)
+        if companion is not None and not self._serves_only:
             await companion.publish(self._api)
 
 

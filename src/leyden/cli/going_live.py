@@ -28,9 +28,10 @@ def examined(*, as_json: bool) -> int:
 
 
 def examined_cluster(*, as_json: bool) -> int:
-    """Do the same for the cluster that the settings name."""
+    """Do the same for the cluster of the settings, or of `leyden up`."""
     doctor = importlib.import_module("leyden.app.cluster_doctor")
-    trying = doctor.examine(settings.load(os.environ))
+    wiring = importlib.import_module("leyden.devnet.wiring")
+    trying = doctor.examine(wiring.running_settings(settings.load(os.environ)))
     return _told(asyncio.run(_printed(trying, as_json=as_json)), as_json=as_json)
 
 

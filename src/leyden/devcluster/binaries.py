@@ -48,7 +48,15 @@ HELM = ToolSet(
     name="helm-3.18.4",
     folder=_HERE / "helm-3.18.4",
     programs=(Program("helm", "3.18.4", f"{_HELM}/cmd/helm"),),
-    stamps={f"{_HELM}/internal/version.version": "v3.18.4"},
+    stamps={
+        f"{_HELM}/internal/version.version": "v3.18.4",
+        # The Kubernetes whose libraries it has (client-go 0.33). Without these, a
+        # chart that needs more than 1.20 is refused where no cluster is asked.
+        f"{_HELM}/pkg/chartutil.k8sVersionMajor": "1",
+        f"{_HELM}/pkg/chartutil.k8sVersionMinor": "33",
+        f"{_HELM}/pkg/lint/rules.k8sVersionMajor": "1",
+        f"{_HELM}/pkg/lint/rules.k8sVersionMinor": "33",
+    },
     seconds=90,
 )
 KWOK = ToolSet(

@@ -79,6 +79,7 @@ async def up(
             say(f"the API responds ({time.monotonic() - began:.1f} s)")
             for number in range(1, wanted.machines + 1):
                 folder = places.machine(number)
+                await readiness.register(api, folder.name)
                 await readiness.join(
                     api,
                     places.control_plane,

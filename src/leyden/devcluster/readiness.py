@@ -44,6 +44,23 @@ async def settle(api: Api, control_plane: Path) -> None:
     )
 
 
+async def register(api: Api, machine: str) -> None:
+    """Create the node object of a machine, if it was deleted.
+
+    A kubelet creates it only at its own start, and fills one that exists.
+    """
+    labels = {"kubernetes.io/hostname": machine, "kubernetes.io/os": "linux"}
+    if await _found(api, f"/api/v1/nodes/{machine}") is None:
+        await api.create(
+            "/api/v1/nodes",
+            {
+                "apiVersion": "v1",
+                "kind": "Node",
+                "metadata": {"name": machine, "labels": labels},
+            },
+        )
+
+
 async def join(
     api: Api,
     control_plane: Path,

@@ -18,6 +18,7 @@ from leyden.devcluster.places import Cluster, Places
 from leyden.devcluster.storage import RETAINED_CLASS
 from leyden.devnet import access
 from leyden.errors import SetupError
+from leyden.runtimes.kubernetes.permissions import RESTRICTED
 
 _NAMESPACE: Final = "leyden-nodes"
 
@@ -91,6 +92,6 @@ async def _create_namespace(places: Places, decided: Cluster) -> None:
             {
                 "apiVersion": "v1",
                 "kind": "Namespace",
-                "metadata": {"name": _NAMESPACE},
+                "metadata": {"name": _NAMESPACE, "labels": RESTRICTED},
             },
         )

@@ -24,6 +24,7 @@ class Control(Struct, frozen=True, kw_only=True):
     url: str  # of our API
     token: str  # tells the API that it is a gateway that asks
     ca_path: str = ""  # PEM; empty is plain HTTP, for networks that nobody else is in
+    name: str = ""  # in the certificate; empty is the URL's host
 
     # The API answers when there is something new, or after a while: so a change takes
     # as long as the network does, and this is only the pause before asking again.
@@ -169,10 +170,11 @@ def _control(control: Control) -> dict[str, Any]:
         },
     }
     if control.ca_path:
+        name = control.name or url.hostname
         trusted = {
             "trusted_ca": {"filename": control.ca_path},
             "match_typed_subject_alt_names": [
-                {"san_type": "DNS", "matcher": {"exact": url.hostname}}
+                {"san_type": "DNS", "matcher": {"exact": name}}
             ],
         }
         cluster["transport_socket"] = {
@@ -180,7 +182,7 @@ def _control(control: Control) -> dict[str, Any]:
             "typed_config": {
                 "@type": TYPE
                 + "envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext",
-                "sni": url.hostname,
+                "sni": name,
                 "common_tls_context": {"validation_context": trusted},
             },
         }

@@ -114,10 +114,14 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Gateway threads."""
     gateway_token: str = ""
     """Secret of gateways on other machines; empty: no such gateways."""
+    gateway_routes_port: Port = 0
+    """Port of the API, over TLS, that only serves routes; 0: api_port alone."""
     gateway_control: str = ""
     """URL of the API that `leyden gateway` gets its routes from."""
     gateway_control_ca: str = ""
     """PEM file of authorities to trust for gateway_control over https."""
+    gateway_control_name: str = ""
+    """Name in the certificate of gateway_control; empty: the URL's host."""
     peer_ports: str = ""
     """Public ports for nodes' peers, like 21000-21999,22500; empty: none."""
     peer_host: str = ""
@@ -454,6 +458,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Timeout of one call to the store."""
 
     # The process
+    stop_delay_s: Count = 0
+    """Time to go on serving when told to stop, while balancers take us off."""
     stop_grace_s: Seconds = 20
     """Time for requests to finish when the platform stops."""
     log_format: Literal["text", "json"] = "text"

@@ -54,7 +54,8 @@ def move(node_id: str, to: str, *, detach: bool) -> None:
         print(f"node {node_id} stays in {found.origin}: {found.why}", file=sys.stderr)
         sys.exit(1)
     if found.step is Step.DONE:
-        print(f"node {node_id} runs in {found.target}, {found.size:,} bytes copied")
+        size = f"{found.size:,} bytes copied"
+        print(f"node {node_id} was moved to {found.target}, {size}; it starts there")
     else:
         print(f"node {node_id} is being moved to {found.target}")
 

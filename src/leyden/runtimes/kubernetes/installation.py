@@ -5,6 +5,9 @@
 3. The namespace exists, and has no pods, claims or services of others.
 4. Volumes of the storage class are retained when their claims are deleted.
 5. A ConfigMap in the namespace marks it as this installation's.
+
+A process that only serves the API creates nothing, and may not: it checks what it may,
+and whose the namespace is.
 """
 
 import secrets
@@ -31,13 +34,15 @@ _NOT_OURS: Final = frozenset({"kubernetes"})
 _SHOWN: Final = 3
 
 
-async def check(api: Api, *, storage_class: str) -> str:
+async def check(api: Api, *, storage_class: str, serves_only: bool = False) -> str:
     """Return the namespace's uid; raise SetupError for an unsuitable cluster."""
     await _check_version(api)
-    if missing := await permissions.missing(api):
+    needed = permissions.SERVING if serves_only else permissions.EVERY
+    if missing := await permissions.missing(api, needed):
         raise SetupError(
             f"kubeconfig: {api.server} does not allow us to: {', '.join(missing)}. "
-            "Apply deploy/kubernetes/rbac.yaml with your names"
+            "Apply deploy/kubernetes/rbac.yaml with your names; with the chart, run "
+            "commands for the cluster in the pod of a worker, which may do that"
         )
     found = await api.find(f"/api/v1/namespaces/{api.namespace}", Thing)
     if found is None:
@@ -47,8 +52,9 @@ async def check(api: Api, *, storage_class: str) -> str:
         )
     if found.metadata.is_deleted:
         raise SetupError(f"kubernetes_namespace: {api.namespace} is being deleted")
-    await _refuse_others(api)
-    await _check_class(api, storage_class)
+    if not serves_only:
+        await _refuse_others(api)
+        await _check_class(api, storage_class)
     return found.metadata.uid
 
 
@@ -57,17 +63,23 @@ def new_id() -> str:
     return secrets.token_hex(16)
 
 
-async def mark(api: Api, installation: str) -> None:
-    """Mark the namespace as this installation's; raise if it is another's."""
+async def mark(api: Api, installation: str, *, serves_only: bool = False) -> None:
+    """Mark the namespace as this installation's; raise if it is another's.
+
+    A process that only serves the API leaves the mark to the workers.
+    """
     manifest = {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": {"name": _MARK},
         "data": {_ID: installation},
     }
-    if await api.create(api.path("configmaps"), manifest, Thing) is not None:
+    path = api.path("configmaps")
+    if not serves_only and await api.create(path, manifest, Thing) is not None:
         return
     found = await api.find(api.path("configmaps", _MARK), ConfigMap)
+    if found is None and serves_only:
+        return
     if found is None or found.data.get(_ID) != installation:
         raise SetupError(
             f"kubernetes_namespace: {api.namespace} belongs to another Leyden "

@@ -53,8 +53,8 @@ class Launches:
     ) -> Pod:
         """Create the node's pod, or return the one that another process created."""
         for _ in range(_TRIES):
-            await self._objects.prepare(node, launch_spec)
-            made = await self._objects.create_pod(node, manifest)
+            claim_uid = await self._objects.prepare(node, launch_spec)
+            made = await self._objects.create_pod(node, manifest, claim_uid=claim_uid)
             found = made or await self.holder(node)
             if found is not None:
                 return found

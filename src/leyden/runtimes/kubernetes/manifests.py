@@ -177,6 +177,23 @@ def copier(node: Node, *, image: str, rest_port: int) -> Manifest:
     return made
 
 
+def owned(node: Node, pod: Manifest, *, claim_uid: str) -> Manifest:
+    """Return a pod whose controller is its node's claim, which outlives it.
+
+    `kubectl drain` refuses pods without a controller, because nobody would start them
+    again. Deleting the pod never deletes the claim; once the claim is gone, which waits
+    for its pods, the cluster deletes the pod.
+    """
+    owner = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolumeClaim",
+        "name": name(node),
+        "uid": claim_uid,
+        "controller": True,
+    }
+    return {**pod, "metadata": {**pod["metadata"], "ownerReferences": [owner]}}
+
+
 def _spec(node: Node) -> Manifest:
     """Return the spec that both kinds of pods share: the volume, and no privileges."""
     return {

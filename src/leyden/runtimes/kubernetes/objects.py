@@ -110,11 +110,11 @@ class Objects:
         launch_spec: LaunchSpec,
         *,
         more: Mapping[str, bytes] = MappingProxyType({}),
-    ) -> None:
+    ) -> str:
         """Create the node's claim, and update its secret, with the files in `more`.
 
-        Raise CannotStart if the node has a wallet but no claim: with a new, empty
-        volume, lnd would create a new wallet.
+        Return the uid of the claim. Raise CannotStart if the node has a wallet but no
+        claim: with a new, empty volume, lnd would create a new wallet.
         """
         secret = self._template.secret(node, launch_spec, more)
         claim = await self._claim(node)
@@ -139,19 +139,19 @@ class Objects:
             _refuse_another_volume(node, claim, launch_spec.last_start)
         with refusals_of(node):
             if claim is None:
-                await self._api.create(
-                    self._api.path("persistentvolumeclaims"),
-                    self._template.claim(node),
-                    Thing,
-                )
+                claim = await self._created_claim(node)
             path = self._api.path("secrets", manifests.name(node))
             if not await self._api.replace(path, secret):
                 await self._api.create(self._api.path("secrets"), secret, Thing)
+        return claim.metadata.uid
 
-    async def create_pod(self, node: Node, manifest: Manifest) -> Pod | None:
+    async def create_pod(
+        self, node: Node, manifest: Manifest, *, claim_uid: str
+    ) -> Pod | None:
         """Create the node's pod; return None if there is one already."""
+        owned = manifests.owned(node, manifest, claim_uid=claim_uid)
         with refusals_of(node):
-            return await self._api.create(self._api.path("pods"), manifest, Pod)
+            return await self._api.create(self._api.path("pods"), owned, Pod)
 
     async def delete_pod(self, node: Node, pod: Pod) -> None:
         """Delete this pod with its own grace period, without waiting for its end."""
@@ -221,6 +221,15 @@ class Objects:
     async def _claim(self, node: Node) -> Claim | None:
         path = self._api.path("persistentvolumeclaims", manifests.name(node))
         return await self._api.find(path, Claim)
+
+    async def _created_claim(self, node: Node) -> Claim:
+        manifest = self._template.claim(node)
+        path = self._api.path("persistentvolumeclaims")
+        # None: another process was faster.
+        made = await self._api.create(path, manifest, Claim) or await self._claim(node)
+        if made is None:
+            raise NodeAway(f"node {node.id}: its volume claim was deleted at once")
+        return made
 
     async def _created_service(self, manifest: Manifest) -> Service | None:
         return await self._api.create(self._api.path("services"), manifest, Service)

@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
+from leyden.runtimes.kubernetes import volume_policy
 from leyden.runtimes.kubernetes.api import Api
 from leyden.runtimes.kubernetes.kinds import Review
 from leyden.values import Struct
@@ -57,13 +58,40 @@ OF_THE_CLUSTER: Final = (
 )
 
 
-async def missing(api: Api) -> list[str]:
+class Permissions(Struct, frozen=True, kw_only=True):
+    """What one kind of process may do."""
+
+    of_the_namespace: Sequence[Permission]
+    of_the_cluster: Sequence[Permission]
+
+
+# Of a process that looks after nodes.
+EVERY: Final = Permissions(
+    of_the_namespace=OF_THE_NAMESPACE, of_the_cluster=OF_THE_CLUSTER
+)
+# Of one that only serves the API, which strangers call: it shows logs, and identifies
+# companions. It can't create anything, and knows whose namespace it is.
+SERVING: Final = Permissions(
+    of_the_namespace=(
+        Permission(kind="pods/log", verbs=("get",)),
+        Permission(kind="configmaps", verbs=("get",)),
+        Permission(kind="namespaces", verbs=("get",)),
+    ),
+    of_the_cluster=(
+        Permission(
+            kind="tokenreviews", verbs=("create",), group="authentication.k8s.io"
+        ),
+    ),
+)
+
+
+async def missing(api: Api, needed: Permissions = EVERY) -> list[str]:
     """List missing permissions by verb and kind, such as `create pods in lnds`."""
     wanted = [
         (verb, each, namespace)
         for some, namespace in (
-            (OF_THE_NAMESPACE, api.namespace),
-            (OF_THE_CLUSTER, ""),
+            (needed.of_the_namespace, api.namespace),
+            (needed.of_the_cluster, ""),
         )
         for each in some
         for verb in each.verbs
@@ -76,9 +104,11 @@ async def missing(api: Api) -> list[str]:
     ]
 
 
-async def _is_allowed(api: Api, verb: str, needed: Permission, namespace: str) -> bool:
-    kind, _, part = needed.kind.partition("/")
-    attributes = {"verb": verb, "group": needed.group, "resource": kind}
+async def _is_allowed(
+    api: Api, verb: str, permission: Permission, namespace: str
+) -> bool:
+    kind, _, part = permission.kind.partition("/")
+    attributes = {"verb": verb, "group": permission.group, "resource": kind}
     if part:
         attributes["subresource"] = part
     if namespace:
@@ -116,14 +146,7 @@ def manifests(namespace: str, own: str) -> Iterator[dict[str, Any]]:
             "apiVersion": f"{_AUTHORIZATION}/v1",
             "kind": kind,
             "metadata": metadata,
-            "rules": [
-                {
-                    "apiGroups": [each.group],
-                    "resources": [each.kind],
-                    "verbs": list(each.verbs),
-                }
-                for each in some
-            ],
+            "rules": rules(some),
         }
         yield {
             "apiVersion": f"{_AUTHORIZATION}/v1",
@@ -132,3 +155,18 @@ def manifests(namespace: str, own: str) -> Iterator[dict[str, Any]]:
             "roleRef": {"apiGroup": _AUTHORIZATION, "kind": kind, "name": _NAME},
             "subjects": [subject],
         }
+    yield from volume_policy.manifests(
+        _NAME, namespace=namespace, account=f"system:serviceaccount:{own}:{_ACCOUNT}"
+    )
+
+
+def rules(permissions: Sequence[Permission]) -> list[dict[str, Any]]:
+    """Return the rules of a role."""
+    return [
+        {
+            "apiGroups": [each.group],
+            "resources": [each.kind],
+            "verbs": list(each.verbs),
+        }
+        for each in permissions
+    ]

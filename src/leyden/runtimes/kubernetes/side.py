@@ -161,13 +161,15 @@ class KubernetesSide:
         await self._end_copier(node)
         token = secrets.token_urlsafe(32)
         host = await self._objects.service(replace(node, host=""))
-        await self._objects.prepare(
+        claim_uid = await self._objects.prepare(
             replace(node, has_wallet=node.has_wallet and node.runtime == "kubernetes"),
             launch_spec,
             more={manifests.TOKEN: token.encode()},
         )
         creating = asyncio.create_task(
-            self._objects.create_pod(node, self._template.copier(node))
+            self._objects.create_pod(
+                node, self._template.copier(node), claim_uid=claim_uid
+            )
         )
         async with self._deleted_on_error(creating):
             # The pod of a call that is cancelled may be created all the same.
