@@ -50,6 +50,8 @@ async def test_a_coin_is_free_or_an_orders_or_an_openings(shop: ShopHarness) -> 
     assert await seller_balance.read(shop.shop) == balance(
         shop, coins=3, free=12_000_000, reserved=2_000_000
     )
+    await shop.give_credit(100_000, LIGHTHOUSE)
+    shop.seller.online.discard(OTHER)
     await shop.create(channel(OTHER, capacity=4_500_000), LIGHTHOUSE)
     shop.seller.freezes = True
     await paid(shop, order)
