@@ -49,9 +49,9 @@ GUARDS = (
         _TESTS,
     ),
     Guard(
-        "reserved coins are counted between processes",
-        _SERVER,
-        "await limits.check_coins(tx, rules)",
+        "paid orders without a channel reserve no more coins than they may",
+        "services/channels/reservations.py",
+        "await check_coins(tx, shop.rules.lsps1, coins)",
         "pass",
         _TESTS,
     ),

@@ -16,7 +16,7 @@ GUARDS = (
     Guard(
         "a coin that another order's channel has spent is not reserved",
         _RESERVATIONS,
-        "if any(coin.outpoint in spent for coin in reservation.coins):",
+        "if any(coin.outpoint in spent for coin in coins):",
         "if False:",
         "tests/services/test_reservations.py",
         "spent_meanwhile",
@@ -156,7 +156,7 @@ GUARDS = (
     Guard(
         "who lost an order to another process opens nothing",
         _OPENING,
-        "await self._shop.database.reader.tasks.check_held(self._due.claim)",
+        "await reader.tasks.check_held(self._due.claim)",
         "pass",
         "tests/services/test_opening.py",
     ),
@@ -258,14 +258,14 @@ GUARDS = (
     Guard(
         "no more is ordered in an hour than may be",
         _RESERVATIONS,
-        "if in_an_hour > rules.seller_most_per_hour:",
+        "if others + channel.capacity > shop.rules.seller_most_per_hour:",
         "if False:",
         _TESTS,
     ),
     Guard(
         "no node gets more than it may",
         _RESERVATIONS,
-        "if for_the_node > rules.seller_most_per_peer:",
+        "if others + channel.capacity > rules.seller_most_per_peer:",
         "if False:",
         _TESTS,
     ),

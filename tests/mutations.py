@@ -316,16 +316,17 @@ _OF_MONEY = (
     Guard(
         "a payment is looked for before its order ends",
         "services/channels/expiry.py",
-        "        await look_up(shop, [request])\n",
+        "        updates = await look_up(shop, [request])\n",
         "        pass\n",
         "tests/services/test_expiry.py",
     ),
     Guard(
-        "coins on their way stop the clock",
+        "a payment with too few confirmations stops the clock",
         "services/channels/expiry.py",
-        "    return work.holds(order) + detected(work, order) >= order.total_fee",
+        "    return work.holds(order) + confirming(work, order, confirmed) "
+        ">= order.total_fee",
         "    return False",
-        "tests/services/test_outputs.py",
+        "tests/services/test_expiry.py",
     ),
     Guard(
         "an answer from before a block takes nothing back",
@@ -547,9 +548,8 @@ _OF_MONEY = (
     Guard(
         "who makes an order twice at once is told of the one there is",
         "services/channels/orders.py",
-        "        if not await tx.orders.add(order):\n"
-        "            return _own(await tx.orders.get(order.id), organization_id)\n",
-        "        await tx.orders.add(order)\n",
+        "            return _own(made, organization_id)\n        await reserve",
+        "            pass\n        await reserve",
         "tests/services/test_meanwhile.py",
     ),
     Guard(

@@ -115,6 +115,20 @@ async def test_asking_late_finds_an_invoice_that_can_be_paid(
     assert await state_of(world, request_) is InvoiceState.CANCELLED
 
 
+async def test_a_request_has_no_address_when_none_is_wanted(
+    world: World, order_id: str
+) -> None:
+    request = await world.payments.request(
+        order_id, PRICE, lives=HOUR, with_address=False
+    )
+    assert request.onchain_address == ""
+    assert await world.payments.lookup([request]) == [
+        Invoice(payment_hash=request.payment_hash, state=InvoiceState.OPEN)
+    ]
+    await world.pay(request)
+    assert await world.payments.settle(request)
+
+
 async def test_another_sum_is_another_invoice(
     world: World, order_id: str, request_: PaymentRequest
 ) -> None:

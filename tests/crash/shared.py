@@ -57,10 +57,12 @@ class SharedTreasury(_Shared, FakePayments):
         self._kept = kept
 
     async def request(
-        self, order_id: str, sats: Sats, *, lives: timedelta
+        self, order_id: str, sats: Sats, *, lives: timedelta, with_address: bool = True
     ) -> PaymentRequest:
         with self.held():
-            return await super().request(order_id, sats, lives=lives)
+            return await super().request(
+                order_id, sats, lives=lives, with_address=with_address
+            )
 
     async def lookup(self, requests: Sequence[PaymentRequest]) -> list[PaymentUpdate]:
         with self.held():

@@ -26,11 +26,12 @@ def fault(**fields: Any) -> Fault:
     return found.value
 
 
-def test_what_is_sold_is_told_in_ten_flat_fields() -> None:
+def test_what_is_sold_is_told_in_flat_fields() -> None:
     assert OFFER.as_json() == {
         "min_required_channel_confirmations": 0,
         "min_funding_confirms_within_blocks": 6,
         "supports_zero_channel_reserve": False,
+        "min_channel_expiry_blocks": 2_016,
         "max_channel_expiry_blocks": 52_416,
         "min_initial_client_balance_sat": "0",
         "max_initial_client_balance_sat": "0",
@@ -130,7 +131,6 @@ def test_a_missing_field_is_named(field: str) -> None:
         ("required_channel_confirmations", -1),
         ("funding_confirms_within_blocks", 6.0),
         ("channel_expiry_blocks", 2**32),
-        ("channel_expiry_blocks", 0),
         ("announce_channel", "false"),
         ("announce_channel", 0),
         ("token", 1),
@@ -152,6 +152,8 @@ def test_a_value_of_another_kind_is_refused(field: str, value: object) -> None:
         ("client_balance_sat", "1", "max_initial_client_balance_sat"),
         ("funding_confirms_within_blocks", 5, "min_funding_confirms_within_blocks"),
         ("channel_expiry_blocks", 52_417, "max_channel_expiry_blocks"),
+        ("channel_expiry_blocks", 2_015, "min_channel_expiry_blocks"),
+        ("channel_expiry_blocks", 0, "min_channel_expiry_blocks"),
     ],
 )
 def test_what_is_not_offered_names_the_option(
@@ -183,7 +185,7 @@ def test_there_are_no_tokens() -> None:
         ("lsp_balance_sat", "16700000"),
         ("funding_confirms_within_blocks", 2**32 - 1),
         ("channel_expiry_blocks", 52_416),
-        ("channel_expiry_blocks", 1),
+        ("channel_expiry_blocks", 2_016),
         ("refund_onchain_address", "x" * 512),
     ],
 )

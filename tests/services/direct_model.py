@@ -1,6 +1,8 @@
 """What should happen to orders that name a node, beside those with tickets.
 
-Each gets one coin, in which its whole channel fits. What the seller was asked for is
+Each gets one coin, in which its whole channel fits: at once, while its organization's
+unpaid ones have a third of them at most, and else when it is paid. There are always
+enough, so it never matters who comes first. What the seller was asked for is
 in one of four places: nowhere, with a peer that does not respond, signed but published
 nowhere, or published. Only the last is ever charged for.
 """
@@ -29,6 +31,7 @@ class DirectSale(Sale):
     """An order for a node."""
 
     peer: str = ""
+    has_coin: bool = False
     premium: int = 0
     most_fee: int = 0  # charged for the funding transaction
     opening: str = "none"  # frozen, unpublished, published
@@ -70,22 +73,30 @@ class DirectModel(Model):
             if isinstance(each, DirectSale)
         }
 
-    def coins_taken(self) -> int:
-        """Count coins that are reserved by an order, locked or spent by a channel."""
-        return sum(
-            each.status not in OVER or each.opening != "none"
-            for each in self.direct().values()
+    def coins_for_sale(self) -> int:
+        """Count coins that no channel has locked or spent."""
+        return self.seller.coins - sum(
+            each.opening != "none" for each in self.direct().values()
         )
 
     def reserved(self) -> int:
-        return sum(each.status not in OVER for each in self.direct().values())
+        return sum(
+            each.has_coin and each.status not in OVER for each in self.direct().values()
+        )
+
+    def locks_an_unknown(self) -> bool:
+        """Whether an opening has locked the coin of an order that is over."""
+        return any(
+            each.status in OVER and each.opening in {"frozen", "unpublished"}
+            for each in self.direct().values()
+        )
 
     # What customers do.
 
     def create_direct(
         self, name: str, who: str, peer: str, *, premium: int, most_fee: int, total: int
     ) -> bool:
-        if self.seller.away or self.coins_taken() == self.seller.coins:
+        if self.seller.away:
             return False
         if any(
             (each.who, each.peer) == (who, peer) and each.status not in OVER
@@ -93,8 +104,18 @@ class DirectModel(Model):
         ):
             return False
 
+        held = sum(
+            each.who == who and each.status == "waiting_payment" and each.has_coin
+            for each in self.direct().values()
+        )
+        is_within_share = 3 * (held + 1) <= self.coins_for_sale()
+        covered = min(self.credit[who], total) == total or who in self.most_owed
         sale = functools.partial(
-            DirectSale, peer=peer, premium=premium, most_fee=most_fee
+            DirectSale,
+            peer=peer,
+            has_coin=covered or is_within_share,
+            premium=premium,
+            most_fee=most_fee,
         )
         return self.add(name, who, total, sale)
 
@@ -193,7 +214,12 @@ class DirectModel(Model):
             may_come = LOCKED <= asked_ago < GONE  # it may be under way all the same
             if sale.held < sale.total or short or (waited and not may_come):
                 self._end(sale, "failed")
-            elif not may_come and self.seller.fee_sat_per_vb * 240 <= sale.most_fee:
+            elif (
+                not may_come
+                and self.seller.fee_sat_per_vb * 240 <= sale.most_fee
+                and (sale.has_coin or not self.locks_an_unknown())
+            ):
+                sale.has_coin = True
                 self._ask(sale, anew=asked_ago >= GONE)
 
     def _ask(self, sale: DirectSale, *, anew: bool) -> None:

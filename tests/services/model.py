@@ -30,6 +30,7 @@ class Coin:
     gone: bool = False
     seen: bool = True
     booked: bool = False
+    was_booked: bool = False  # at some time
     to_order: int = 0
 
 
@@ -193,6 +194,7 @@ class Model:
 
     def _book(self, coin: Coin, sale: Sale) -> None:
         lacking = sale.total - sale.held if sale.status == "waiting_payment" else 0
+        coin.was_booked = True
         coin.booked, coin.to_order = True, min(coin.sats, max(lacking, 0))
         self.received += coin.sats
         sale.held += coin.to_order
@@ -241,7 +243,10 @@ class Model:
         coming = sum(
             coin.sats
             for coin in self.coins.values()
-            if self.sales[coin.order] is sale and not coin.booked and not coin.gone
+            if self.sales[coin.order] is sale
+            and not coin.booked
+            and not coin.gone
+            and (coin.height is not None or coin.was_booked)
         )
         if sale.held + coming >= sale.total and self.now < sale.expires + WAITS:
             sale.check_at = self.now + MINUTE

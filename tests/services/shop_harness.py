@@ -37,6 +37,7 @@ from leyden.services.channels.shop import (
     EVERYTHING,
     EXPIRY,
     OPENING,
+    PRUNING,
     SWEEP,
     TICKET,
     TICKETS,
@@ -61,6 +62,7 @@ Handler = Callable[[Shop, ClaimedTask], Awaitable[None]]
 HANDLERS: Mapping[str, Handler] = {
     OPENING: opening.open_channel,
     EXPIRY: expiry.expire,
+    PRUNING: expiry.prune,
     CLOSING: expiry.close_invoice,
     WITHDRAWAL: refunds.withdraw,
     TICKETS: tickets.follow,

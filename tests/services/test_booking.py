@@ -89,7 +89,8 @@ async def test_an_output_is_seen_then_booked_then_buried(
     await see(stored_order, 0)
     assert await kept(stored_order) == [KNOWN]
     async with stored_order.deciding() as (work, order):
-        assert outputs.detected(work, order) == OUTPUT.sats
+        assert outputs.confirming(work, order, {OUTPUT.outpoint}) == OUTPUT.sats
+        assert outputs.confirming(work, order, set()) == 0
     await see(stored_order, 1, 1)
     assert await kept(stored_order) == [BOOKED]
     assert await stored_order.written() == [
@@ -99,7 +100,7 @@ async def test_an_output_is_seen_then_booked_then_buried(
         ),
     ]
     async with stored_order.deciding() as (work, order):
-        assert outputs.detected(work, order) == 0
+        assert outputs.confirming(work, order, {OUTPUT.outpoint}) == 0
     await see(stored_order, RULES.buried - 1)
     assert await kept(stored_order) == [BOOKED]
     await see(stored_order, RULES.buried)

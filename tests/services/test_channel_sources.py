@@ -166,7 +166,7 @@ async def test_an_order_of_the_same_buyers_is_in_the_way_of_a_direct_one(
 async def test_a_direct_channel_is_prepared_with_coins_and_reserves_them(
     harness: ShopHarness,
 ) -> None:
-    harness.seller.fill([3_000_000])
+    harness.seller.fill([3_000_000] * 3)
     shop = selling(harness, OWN)
     source = sources.of(shop, channel()).source
     priced = await source.price(channel())

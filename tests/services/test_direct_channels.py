@@ -17,7 +17,7 @@ from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
 from leyden.sellers.base import WantedOpening
 from leyden.sellers.fake import FakeSeller
 from leyden.sellers.fake_channels import FEE_VBYTES
-from leyden.services.channels import seller_watch
+from leyden.services.channels import lease_watch, seller_watch
 from leyden.services.channels.dialing import Dialing
 from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 from tests.services.told import types_told
@@ -287,8 +287,12 @@ async def test_a_lock_that_ends_in_the_middle_gives_the_channel_away(
 
 
 async def test_two_orders_never_reserve_the_same_coin(shop: ShopHarness) -> None:
+    for who in (HARBOUR, LIGHTHOUSE):
+        await shop.give_credit(50_000, who)
+    shop.seller.online.clear()
     first = await shop.create(channel(capacity=2_000_000))
     second = await shop.create(channel(OTHER, capacity=2_000_000), LIGHTHOUSE)
+    await shop.settle_down()
     with pytest.raises(SoldOut):
         await shop.create(channel("03" + PEER[2:], capacity=2_000_000))
     reader = shop.database.reader.reserved_coins
@@ -311,6 +315,7 @@ async def test_the_seller_sells_no_more_than_it_may(shop: ShopHarness) -> None:
     from leyden.values import replace  # noqa: PLC0415
 
     shop.rules = replace(shop.rules, seller_most_per_hour=Sats(1_500_000))
+    await shop.give_credit(PRICE)
     await shop.create(channel())
     with pytest.raises(SoldOut):
         await shop.create(channel(OTHER))
@@ -385,10 +390,14 @@ async def test_the_end_of_a_lease_is_told_before_and_then(shop: ShopHarness) -> 
     shop.seller.height += 1
     for _ in range(2):
         assert await happened(shop) == ["channel.lease_ending"]
+    assert await lease_watch.ended(shop.shop) == []
     shop.seller.height += 1_008
     assert (await happened(shop))[1:] == ["channel.lease_ended"]
+    (ended,) = await lease_watch.ended(shop.shop)
+    assert (ended.order_id, ended.point) == (order.id, opened.point)
     shop.seller.close_channel(opened.point, by_seller=True)
     assert len(await happened(shop)) == 2, "after its end it may be closed"
+    assert await lease_watch.ended(shop.shop) == []
 
 
 async def test_a_channel_that_is_closed_early_is_told_once(shop: ShopHarness) -> None:

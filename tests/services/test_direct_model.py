@@ -23,7 +23,7 @@ from tests.services.test_model import (
 )
 from tests.services.told import types_told
 
-COINS = 4  # in each of which one channel fits
+COINS = MOST_ORDERS  # in each of which one channel fits
 COIN, CAPACITY = Sats(1_150_000), Sats(1_000_000)
 _KEYS = [f"02{number:064x}" for number in range(4)]
 # An organization orders for its own nodes: which of two that wait for the same node

@@ -7,7 +7,13 @@ from datetime import datetime, timedelta
 import pytest
 
 from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState, PaymentRequest, PaymentUpdate
+from leyden.domain.payments import (
+    Confirmations,
+    InvoiceState,
+    PaymentRequest,
+    PaymentUpdate,
+)
+from leyden.domain.units import Sats
 from leyden.loops import shop_queues
 from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.services.channels.shop import CLOSING, EXPIRY
@@ -137,19 +143,27 @@ async def test_coins_that_are_booked_while_they_are_looked_for_are_not_gone(
     await harness.prove()
 
 
-async def test_coins_that_never_confirm_are_waited_for_so_long(
+async def test_coins_with_too_few_confirmations_are_waited_for_so_long(
     harness: ShopHarness,
 ) -> None:
-    order, short = await harness.create(), await harness.create()
+    made = [await harness.create() for _ in range(3)]
+    order, short, unconfirmed = made
+    harness.rules = replace(
+        harness.rules, confirmations=Confirmations(((Sats(0), 1_000),))
+    )
     harness.payments.send(order.onchain_address, PRICE)
     harness.payments.send(short.onchain_address, PRICE - 1)
+    harness.payments.mine()
+    harness.payments.send(short.onchain_address, 1)
+    harness.payments.send(unconfirmed.onchain_address, PRICE)
     await harness.hear()
     await at(harness, order.expires)
     assert await harness.status(short) is Status.EXPIRED
+    assert await harness.status(unconfirmed) is Status.EXPIRED
     assert await harness.status(order) is Status.WAITING_PAYMENT
     again = await harness.database.reader.tasks.next_due(EXPIRY, now=harness.now)
     assert again == harness.now + harness.rules.sweep_every
-    last = order.expires + harness.rules.detected_waits
+    last = order.expires + harness.rules.confirming_waits
     await at(harness, last - timedelta(microseconds=1), order)
     assert await harness.status(order) is Status.WAITING_PAYMENT
     await at(harness, last, order)

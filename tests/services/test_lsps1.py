@@ -21,12 +21,19 @@ from leyden.services.channels import seller_watch
 from leyden.services.channels.lsps1.limits import Orderer
 from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
 from leyden.services.channels.lsps1.server import Lsps1
-from leyden.services.channels.shop import Lsps1Settings
+from leyden.services.channels.shop import CLOSING, EXPIRY, PRUNING, Lsps1Settings
 from leyden.values import replace
-from tests.services.shop_harness import HARBOUR, ShopHarness, at_once, request_of
+from tests.services.shop_harness import (
+    HARBOUR,
+    LIGHTHOUSE,
+    ShopHarness,
+    at_once,
+    request_of,
+)
 
 PEER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 OTHER = "02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"
+THIRD = "02f9308a019258c31049344f85f89d5229b531c845836f99b08601f113bce036f9"
 WANTED: dict[str, Any] = {
     "lsp_balance_sat": "1000000",
     "client_balance_sat": "0",
@@ -149,6 +156,17 @@ async def test_an_order_is_paid_opened_and_settled(shop: ShopHarness) -> None:
     assert await shop.place(ledger.EARNED) + await shop.place(ledger.SELLER) == PRICE
 
 
+async def test_no_address_is_taken_when_nobody_would_see_it(shop: ShopHarness) -> None:
+    before = await shop.create()
+    shop.payments.known_addresses = [before.onchain_address]
+    orders = [await ordered(shop) for _ in range(2)]
+    assert [each.onchain_address for each in orders] == ["", ""]
+    await shop.start_sweeping()
+    shop.payments.pay(request_of(orders[0]))
+    await shop.settle_down()
+    assert await shop.status(orders[0]) is Status.FILLED
+
+
 async def test_credit_of_the_operators_organization_pays_for_nobody(
     shop: ShopHarness,
 ) -> None:
@@ -182,6 +200,50 @@ async def test_an_order_that_is_not_paid_expires_and_reserves_nothing(
     await shop.pass_time(minutes=21)
     assert await states(shop, order.id) == ("FAILED", "REFUNDED")
     assert await shop.database.reader.reserved_coins.all_() == set()
+
+
+async def test_an_order_that_nobody_paid_is_deleted_after_a_week(
+    shop: ShopHarness,
+) -> None:
+    unpaid, paid = await ordered(shop), await ordered(shop, over_bolt8(OTHER))
+    customers = await shop.create(who=LIGHTHOUSE)
+    shop.payments.pay(request_of(paid))
+    await shop.pass_time(minutes=61)
+    shop.now = unpaid.expires + timedelta(days=7)
+    await shop.settle_down()
+    assert await states(shop, unpaid.id) == ("FAILED", "REFUNDED")
+    await shop.pass_time(minutes=62)
+    told = await asked(shop, "lsps1.get_order", order_id=unpaid.id)
+    assert told["error"]["code"] == 101
+    assert await shop.database.reader.orders.find(unpaid.id) is None
+    assert await shop.status(paid) is Status.FILLED
+    assert await shop.status(customers) is Status.EXPIRED, "it may be paid late"
+
+
+async def test_an_order_with_an_open_invoice_is_not_deleted(shop: ShopHarness) -> None:
+    order = await ordered(shop)
+    shop.now = order.expires
+    await shop.work(EXPIRY)
+    assert await shop.status(order) is Status.EXPIRED
+    shop.now += timedelta(days=7)
+    await shop.work(PRUNING)
+    assert await shop.status(order) is Status.EXPIRED
+    await shop.work(CLOSING)
+    await shop.pass_time(days=7)
+    assert await shop.database.reader.orders.find(order.id) is None
+
+
+async def test_an_order_that_was_paid_is_not_deleted(shop: ShopHarness) -> None:
+    """An older version gave it an address, and expired it."""
+    order = await shop.create()
+    async with shop.database.transaction() as tx:
+        await tx.tasks.put(PRUNING, order.id, due=shop.now)
+    shop.payments.send(order.onchain_address, 21)
+    await shop.pass_time(minutes=61)
+    async with shop.database.transaction() as tx:
+        await tx.tasks.put(PRUNING, order.id, due=shop.now)
+    await shop.settle_down()
+    assert await shop.status(order) is Status.EXPIRED
 
 
 async def test_a_node_that_refuses_is_refunded(shop: ShopHarness) -> None:
@@ -249,37 +311,26 @@ class Together(FakePayments):
         self.both = asyncio.Barrier(2)
 
     async def request(
-        self, order_id: str, sats: Sats, *, lives: timedelta
+        self, order_id: str, sats: Sats, *, lives: timedelta, with_address: bool = True
     ) -> PaymentRequest:
         async with asyncio.timeout(10):
             await self.both.wait()
-        return await super().request(order_id, sats, lives=lives)
+        return await super().request(
+            order_id, sats, lives=lives, with_address=with_address
+        )
 
 
-@pytest.mark.parametrize(
-    ("limit", "peers", "refused"),
-    [
-        ({"orders_per_peer": 1}, (PEER, PEER), TooMany),
-        ({"most_reserved": Sats(7_999_999)}, (PEER, OTHER), SoldOut),
-    ],
-)
 async def test_of_two_processes_at_the_limit_one_gets_the_place(
     shop: ShopHarness,
-    limit: dict[str, Any],
-    peers: tuple[str, str],
-    refused: type[Exception],
 ) -> None:
     """Both have looked, and made an invoice, before either stores its order."""
-    shop.rules = replace(shop.rules, lsps1=replace(RULES, **limit))
-    shop.seller.coins.clear()
-    shop.seller.fill([3_000_000, 5_000_000])  # each takes another coin
+    shop.rules = replace(shop.rules, lsps1=replace(RULES, orders_per_peer=1))
     payments = Together()
     one, two = (Lsps1(replace(shop.shop, payments=payments)) for _ in range(2))
     made = await at_once(
-        one.create(WANTED, over_bolt8(peers[0])),
-        two.create({**WANTED, "lsp_balance_sat": "4000000"}, over_bolt8(peers[1])),
+        one.create(WANTED, over_bolt8()), two.create(WANTED, over_bolt8())
     )
-    assert [isinstance(each, refused) for each in made].count(True) == 1
+    assert [isinstance(each, TooMany) for each in made].count(True) == 1
     assert await shop.database.reader.lsps1_orders.unpaid() == 1
 
 
@@ -296,18 +347,23 @@ async def test_an_address_has_a_limit_of_its_own(shop: ShopHarness) -> None:
 async def test_coins_of_orders_without_a_channel_are_capped(shop: ShopHarness) -> None:
     rules = replace(RULES, most_reserved=Sats(6_000_000))
     shop.rules = replace(shop.rules, lsps1=rules)
-    first = await ordered(shop)
-    await ordered(shop, over_bolt8(OTHER))
-    with pytest.raises(SoldOut):
-        await ordered(shop, over_http())
+    orders = [await ordered(shop, over_bolt8(peer)) for peer in (PEER, OTHER)]
+    late = await ordered(shop, over_http(PEER))
     shop.seller.freezes = True
-    shop.payments.pay(request_of(first))  # held, and returned if no channel comes
-    await shop.settle_down()
+    for each in (*orders, late):
+        shop.payments.pay(request_of(each))  # held, and returned if no channel comes
+        await shop.settle_down()
+    assert [await shop.status(each) for each in orders] == [Status.SUBMITTED] * 2
+    invoice = shop.payments.invoices[late.payment_hash]
+    assert (await shop.status(late), invoice.state) == (
+        Status.FAILED,
+        InvoiceState.CANCELLED,
+    )
     with pytest.raises(SoldOut, match="no channel yet"):
-        await ordered(shop, over_http(OTHER))
+        await ordered(shop, over_http(THIRD))
     shop.seller.thaw(refuses=False)
     await shop.pass_time(seconds=6)
-    await ordered(shop, over_http())
+    await ordered(shop, over_http(THIRD))
 
 
 async def test_strangers_leave_half_of_a_nodes_capacity(shop: ShopHarness) -> None:

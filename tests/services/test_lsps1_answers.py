@@ -232,9 +232,9 @@ class Broken(FakePayments):
     """A treasury of which nobody thought."""
 
     async def request(
-        self, order_id: str, sats: Sats, *, lives: timedelta
+        self, order_id: str, sats: Sats, *, lives: timedelta, with_address: bool = True
     ) -> PaymentRequest:
-        del order_id, sats, lives
+        del order_id, sats, lives, with_address
         raise RuntimeError("the password is hunter2")
 
 

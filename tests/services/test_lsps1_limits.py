@@ -10,7 +10,7 @@ from leyden.errors import SoldOut, TooMany
 from leyden.services.channels.lsps1 import limits
 from leyden.services.channels.lsps1.limits import Orderer
 from leyden.values import replace
-from tests.services.shop_harness import ShopHarness
+from tests.services.shop_harness import ShopHarness, request_of
 from tests.services.test_lsps1 import (
     OTHER,
     RULES,
@@ -90,7 +90,10 @@ async def test_an_address_has_as_many_orders_as_it_may_for_any_node(
 async def test_orders_reserve_as_many_coins_as_they_may(
     shop: ShopHarness,
 ) -> None:
-    await ordered(shop)  # which takes a coin of 3,000,000
+    shop.seller.online.clear()
+    order = await ordered(shop)
+    shop.payments.pay(request_of(order))
+    await shop.settle_down()  # which takes a coin of 3,000,000
     more = [Coin(sats=Sats(each), outpoint=Outpoint("ab" * 32, 0)) for each in (1, 20)]
     for most, asked in ((3_000_021, more), (3_000_000, [])):
         rules = replace(RULES, most_reserved=Sats(most))
@@ -99,5 +102,3 @@ async def test_orders_reserve_as_many_coins_as_they_may(
         with pytest.raises(SoldOut) as told:
             await limits.check_coins(shop.database.reader, rules, asked)
         assert told.value.retry_after_s == 600
-    rules = replace(RULES, most_reserved=Sats(3_000_000))
-    await limits.check_coins(shop.database.reader, rules)

@@ -46,7 +46,7 @@ BARELY = timedelta(microseconds=1)
 
 @pytest.fixture
 async def shop(harness: ShopHarness) -> AsyncIterator[ShopHarness]:
-    harness.seller.fill([3_000_000, 3_000_000])
+    harness.seller.fill([3_000_000] * 6)
     harness.seller.online |= {PEER, OTHER}
     yield harness
     await harness.prove()

@@ -178,6 +178,24 @@ async def test_an_order_that_is_sent_again_late_can_be_paid(
     await harness.prove()
 
 
+async def test_an_order_is_to_be_sent_again_when_its_address_is_known(
+    harness: ShopHarness,
+) -> None:
+    """A treasury that was restored from its seed begins with the first address."""
+    before = [await harness.create() for _ in range(2)]
+    harness.payments.known_addresses = [each.onchain_address for each in before]
+    for _ in before:
+        with pytest.raises(TreasuryAway) as told:
+            await harness.create(order_id=ID)
+        assert (told.value.status, told.value.retry_after_s) == (503, 1)
+    assert await unpaid(harness) == 2
+    order = await harness.create(order_id=ID)
+    harness.payments.send(order.onchain_address, PRICE)
+    harness.payments.mine()
+    await harness.settle_down()
+    assert await harness.status(order) is Status.CREATED
+
+
 async def test_credit_covers_what_it_can(harness: ShopHarness) -> None:
     await harness.give_credit(5_000)
     order = await harness.create(order_id=ID)
@@ -333,7 +351,7 @@ async def test_a_ticket_that_was_filled_meanwhile_is_looked_at_at_once(
 async def test_a_direct_order_has_its_coins_from_the_beginning(
     harness: ShopHarness,
 ) -> None:
-    harness.seller.fill([3_000_000])
+    harness.seller.fill([3_000_000] * 3)
     order = await harness.create(channel())
     reserved = harness.database.reader.reserved_coins
     assert [each.sats for each in await reserved.of_order(order.id)] == [3_000_000]

@@ -81,27 +81,33 @@ async def test_too_little_that_confirms_late_becomes_credit(
     assert await harness.credit() == 10_000
 
 
-async def test_coins_seen_in_time_and_confirmed_late_buy_the_ticket(
+async def test_a_whole_payment_becomes_credit_when_it_confirms_late(
     harness: ShopHarness,
 ) -> None:
     order = await harness.create()
     harness.payments.send(order.onchain_address, PRICE)
+    await harness.pass_time(minutes=61)
+    assert await harness.status(order) is Status.EXPIRED
+    harness.payments.mine()
     await harness.settle_down()
+    assert await harness.credit() == PRICE
+
+
+async def test_a_payment_that_was_booked_is_waited_for_when_a_reorganization_undid_it(
+    harness: ShopHarness,
+) -> None:
+    order = await harness.create()
+    harness.payments.send(order.onchain_address, order.to_be_paid)
+    harness.payments.mine()
+    await harness.hear()
+    assert await harness.status(order) is Status.CREATING
+    harness.payments.reorganise(1)
+    await harness.hear()
     await harness.pass_time(hours=5)
     assert await harness.status(order) is Status.WAITING_PAYMENT
     harness.payments.mine()
     await harness.settle_down()
     assert await harness.status(order) is Status.CREATED
-
-
-async def test_coins_that_never_confirm_do_not_stop_the_clock_for_ever(
-    harness: ShopHarness,
-) -> None:
-    order = await harness.create()
-    harness.payments.send(order.onchain_address, PRICE)
-    await harness.settle_down()
-    await harness.pass_time(days=4)
-    assert await harness.status(order) is Status.EXPIRED
 
 
 @pytest.mark.parametrize("ending", ["expired", "cancelled"])

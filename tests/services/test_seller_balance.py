@@ -12,7 +12,7 @@ from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels import seller_balance, seller_watch
 from leyden.services.channels.seller_balance import SellerBalance, Unconfirmed
 from leyden.values import replace
-from tests.services.shop_harness import ShopHarness
+from tests.services.shop_harness import LIGHTHOUSE, ShopHarness
 from tests.services.test_direct_channels import OTHER, PEER, channel, paid
 
 
@@ -50,7 +50,9 @@ async def test_a_coin_is_free_or_an_orders_or_an_openings(shop: ShopHarness) -> 
     assert await seller_balance.read(shop.shop) == balance(
         shop, coins=3, free=12_000_000, reserved=2_000_000
     )
-    await shop.create(channel(OTHER, capacity=4_500_000))
+    await shop.give_credit(100_000, LIGHTHOUSE)
+    shop.seller.online.discard(OTHER)
+    await shop.create(channel(OTHER, capacity=4_500_000), LIGHTHOUSE)
     shop.seller.freezes = True
     await paid(shop, order)
     assert await seller_balance.read(shop.shop) == balance(

@@ -55,7 +55,7 @@ async def furnished(db: Database) -> Database:
         "UPDATE channel_order SET service_fee = -1",
         "UPDATE channel_order SET status = 'lost'",
         "UPDATE channel_order SET invoice_state = 'paid'",
-        "UPDATE channel_order SET onchain_address = NULL",
+        "UPDATE channel_order SET payment_hash = NULL",
         "UPDATE channel_order SET payment_hash = 'one for both'",
         "UPDATE channel_order SET onchain_address = 'one for both'",
         "UPDATE chain_output SET txid = 'one for both'",

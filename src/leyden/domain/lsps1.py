@@ -10,6 +10,7 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum, auto
 from typing import Any, Final
 
+from leyden.domain.pricing import LEASES, USUAL_LEASE
 from leyden.domain.units import Sats
 from leyden.errors import Refused
 from leyden.values import Struct
@@ -19,7 +20,10 @@ REJECTED, MISMATCH, NOT_FOUND, TOKEN = 1, 100, 101, 102
 
 # How soon a funding transaction at the seller's fee rate usually confirms.
 WITHIN_BLOCKS: Final = 6
-LONGEST_BLOCKS: Final = 52_416  # a year, like the auction's longest lease
+# Two weeks to a year, like the leases that customers buy. The specification has a field
+# only for the most; LSPs that state the least, too, name it like that.
+SHORTEST_BLOCKS: Final = USUAL_LEASE
+LONGEST_BLOCKS: Final = LEASES[-1]
 _SATS = re.compile(r"[0-9]{1,16}")
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]{1,64}")
 _MOST_NAMED: Final = 10
@@ -79,12 +83,13 @@ class Offer(Struct, frozen=True, kw_only=True):
         return 0 if self.zero_conf else 1
 
     def as_json(self) -> dict[str, Any]:
-        """Return the ten fields of `get_info`."""
+        """Return the fields of `get_info`."""
         least, most = str(self.smallest), str(self.largest)
         return {
             "min_required_channel_confirmations": self.confirmations,
             "min_funding_confirms_within_blocks": WITHIN_BLOCKS,
             "supports_zero_channel_reserve": False,
+            "min_channel_expiry_blocks": SHORTEST_BLOCKS,
             "max_channel_expiry_blocks": LONGEST_BLOCKS,
             "min_initial_client_balance_sat": "0",
             "max_initial_client_balance_sat": "0",
@@ -157,8 +162,6 @@ def parse_order(
             "required_channel_confirmations",
             "must be at least 1 for an announced channel",
         )
-    if not wanted.expiry_blocks:
-        raise invalid("channel_expiry_blocks", "must be at least 1")
     _check_offered(wanted, _sats(params, "client_balance_sat"), offer)
     if token:
         raise Fault(TOKEN, "Unrecognized or stale token", {"message": "no such token"})
@@ -178,6 +181,8 @@ def _check_offered(wanted: WantedChannel, client_balance: Sats, offer: Offer) ->
         )
     if wanted.within_blocks < WITHIN_BLOCKS:
         raise mismatch("min_funding_confirms_within_blocks", f"is {WITHIN_BLOCKS}")
+    if wanted.expiry_blocks < SHORTEST_BLOCKS:
+        raise mismatch("min_channel_expiry_blocks", f"is {SHORTEST_BLOCKS}")
     if wanted.expiry_blocks > LONGEST_BLOCKS:
         raise mismatch("max_channel_expiry_blocks", f"is {LONGEST_BLOCKS}")
 

@@ -22,9 +22,9 @@ class Payments(Protocol):
     """A treasury, which accepts on-chain payments and payments of hold invoices."""
 
     async def request(
-        self, order_id: str, sats: Sats, *, lives: timedelta
+        self, order_id: str, sats: Sats, *, lives: timedelta, with_address: bool = True
     ) -> PaymentRequest:
-        """Create an invoice and an address for an order.
+        """Create an invoice for an order, and an address unless it gets none.
 
         The second call for the same order and sum returns the same invoice, unless that
         one has expired or was cancelled: then it creates another one.

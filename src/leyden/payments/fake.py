@@ -54,6 +54,8 @@ class FakePayments:
         self._watchers: list[asyncio.Queue[PaymentUpdate | None]] = []
         self._transactions = 0
         self._addresses = 0
+        # Handed out once more, as by an lnd that was restored from its seed.
+        self.known_addresses: list[str] = []
 
     # What the platform asks.
 
@@ -63,20 +65,17 @@ class FakePayments:
         sats: Sats,
         *,
         lives: timedelta,  # noqa: ARG002  here they live as long as they must
+        with_address: bool = True,
     ) -> PaymentRequest:
         """Create an address and an invoice, or return the existing invoice."""
         self._answer()
         payment_hash = hashlib.sha256(f"{order_id} {sats}".encode()).hexdigest()
         while self._is_cancelled(payment_hash):
             payment_hash = hashlib.sha256(payment_hash.encode()).hexdigest()
-        self._addresses += 1
-        # Of the order, too: a fake that is started again repeats no address.
-        place = f"{order_id} {self._addresses}"
-        address = hashlib.sha256(place.encode()).hexdigest()
         request = PaymentRequest(
             order_id=order_id,
             sats=sats,
-            onchain_address=f"bcrt1q{address[:38]}",
+            onchain_address=self._new_address(order_id) if with_address else "",
             lightning_invoice=f"lnbcrt{sats}n1{payment_hash[:50]}",
             payment_hash=payment_hash,
         )
@@ -87,6 +86,14 @@ class FakePayments:
             )
         self._lose()
         return request
+
+    def _new_address(self, order_id: str) -> str:
+        if self.known_addresses:
+            return self.known_addresses.pop(0)
+        self._addresses += 1
+        # Of the order, too: a fake that is started again repeats no address.
+        place = f"{order_id} {self._addresses}"
+        return f"bcrt1q{hashlib.sha256(place.encode()).hexdigest()[:38]}"
 
     async def close(self) -> None:
         """Do nothing: it has no connections."""

@@ -52,7 +52,7 @@ class LndPayments:
         self._watch: Watch | None = None  # set while `watch` runs
 
     async def request(
-        self, order_id: str, sats: Sats, *, lives: timedelta
+        self, order_id: str, sats: Sats, *, lives: timedelta, with_address: bool = True
     ) -> PaymentRequest:
         """Create an invoice and an address, or return the existing invoice."""
         for preimage in self._preimages(order_id, sats):
@@ -68,11 +68,11 @@ class LndPayments:
             created = await self._create(payment_hash, invoice)
             if created.get("state") != invoices.CANCELLED:
                 break
-        address = await self._call("GET", "/v1/newaddress?type=WITNESS_PUBKEY_HASH")
+        address = await self._new_address() if with_address else ""
         return PaymentRequest(
             order_id=order_id,
             sats=sats,
-            onchain_address=str(address["address"]),
+            onchain_address=address,
             lightning_invoice=str(created["payment_request"]),
             payment_hash=payment_hash.hex(),
         )
@@ -90,8 +90,8 @@ class LndPayments:
             self._refresh(),
         )
         updates: list[PaymentUpdate] = [*updated]
-        for request in requests:
-            updates += self._coins.at(request.onchain_address)
+        for address in {each.onchain_address for each in requests} - {""}:
+            updates += self._coins.at(address)
         return updates
 
     async def settle(self, request: PaymentRequest) -> bool:
@@ -149,6 +149,10 @@ class LndPayments:
     async def close(self) -> None:
         """Close the connections to the treasury."""
         await self._treasury.close()
+
+    async def _new_address(self) -> str:
+        response = await self._call("GET", "/v1/newaddress?type=WITNESS_PUBKEY_HASH")
+        return str(response["address"])
 
     async def _refresh(self, **freshness: float) -> None:
         try:

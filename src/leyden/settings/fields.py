@@ -322,8 +322,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Maximum fee rate to bump to, in sat/vB; the seller's wallet pays it."""
     seller_largest: Some = 16_700_000
     """Maximum size of a direct channel, in sat."""
-    seller_most_per_hour: Some = 50_000_000
-    """Maximum total size of direct channels ordered per hour, in sat."""
+    seller_most_per_hour: Some = 51_000_000
+    """Maximum total size of direct channels per hour, in sat."""
     seller_most_per_peer: Some = 50_000_000
     """Maximum total size of direct channels to one node, in sat."""
     seller_low_sats: Count = 5_000_000
@@ -333,13 +333,13 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     lsps1_organization: str = ""
     """Name or id of your organization that owns LSPS1 orders."""
     lsps1_order_lives_s: Seconds = 1200
-    """Time to pay an LSPS1 order; coins are reserved for it meanwhile."""
+    """Time to pay an LSPS1 order."""
     lsps1_orders_per_peer: Some = 5
     """Maximum unpaid LSPS1 orders per node, over BOLT8 and over HTTP each."""
     lsps1_orders_per_address: Some = 20
     """Maximum unpaid LSPS1 orders per IP address over HTTP."""
     lsps1_most_reserved: Some = 25_000_000
-    """Maximum amount reserved for LSPS1 orders without a channel yet, in sat."""
+    """Maximum amount reserved for paid LSPS1 orders without a channel, in sat."""
     lsps1_requests_per_minute: Some = 60
     """Maximum LSPS1 requests per minute, per peer or IP address."""
     rate_bps: Count = 50

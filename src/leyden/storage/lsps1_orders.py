@@ -49,6 +49,11 @@ class Lsps1Orders:
         rows = await self._run(sql.of_orders, order_ids=tuple(order_ids))
         return {each.order_id: each for each in map(_order_of, rows)}
 
+    async def delete(self, order_id: str) -> None:
+        """Delete an order that nothing else refers to, with its status changes."""
+        for each in (sql.delete_moves, sql.delete, sql.delete_order):
+            await self._run(each, order_id=order_id)
+
     async def unpaid_of_peer(self, peer: str, source: Source) -> tuple[int, Sats]:
         """Return number and capacity of unpaid orders for a node from this source."""
         rows = await self._run(sql.unpaid_of_peer, peer=peer, source=str(source))
@@ -64,7 +69,7 @@ class Lsps1Orders:
         return int((await self._run(sql.unpaid))[0][0])
 
     async def reserved(self) -> Sats:
-        """Return the coins that unpaid orders reserve."""
+        """Return the coins that orders without a channel reserve."""
         return Sats(int((await self._run(sql.reserved))[0][0]))
 
 

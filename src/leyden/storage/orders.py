@@ -141,9 +141,19 @@ class Orders:
         """Return payment requests of direct orders that wait for their channel."""
         return _requests(await self._run(sql.payable_direct, after=after, most=most))
 
-    async def capacity_ordered_since(self, since: datetime) -> Sats:
-        """Return the capacity of direct channels ordered since then."""
-        rows = await self._run(sql.capacity_ordered_since, since=to_us(since))
+    async def capacity_ordered_since(self, since: datetime, *, but: str = "") -> Sats:
+        """Return the capacity of direct channels ordered since then, but for one order.
+
+        An unpaid order counts while it holds coins.
+        """
+        rows = await self._run(sql.capacity_ordered_since, since=to_us(since), id=but)
+        return Sats(int(rows[0][0]))
+
+    async def capacity_held_unpaid(self, organization_id: str) -> Sats:
+        """Return the capacity of an organization's unpaid orders that hold coins."""
+        rows = await self._run(
+            sql.capacity_held_unpaid, organization_id=organization_id
+        )
         return Sats(int(rows[0][0]))
 
     async def capacity_asked_since(self, since: datetime) -> Sats:
@@ -151,9 +161,9 @@ class Orders:
         rows = await self._run(sql.capacity_asked_since, since=to_us(since))
         return Sats(int(rows[0][0]))
 
-    async def capacity_ordered_to(self, node_key: str) -> Sats:
-        """Return the capacity of direct channels that a node has or will get."""
-        rows = await self._run(sql.capacity_ordered_to, node_key=node_key)
+    async def capacity_ordered_to(self, node_key: str, *, but: str = "") -> Sats:
+        """Return the capacity that a node has or will get, but for one order."""
+        rows = await self._run(sql.capacity_ordered_to, node_key=node_key, id=but)
         return Sats(int(rows[0][0]))
 
     async def is_open_to(

@@ -1,11 +1,11 @@
 """Coins of the seller's wallet that orders reserve, each for one order."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from leyden.domain.openings import Coin
 from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
-from leyden.storage.statements import Run, SqlFile
+from leyden.storage.statements import Row, Run, SqlFile
 
 sql = SqlFile("reserved_coins")
 
@@ -34,16 +34,27 @@ class ReservedCoins:
 
     async def all_(self) -> set[Outpoint]:
         """Return every reserved coin."""
-        return {Outpoint(txid, vout) for txid, vout in await self._run(sql.all)}
+        return {coin.outpoint for coin in await self.with_sats()}
+
+    async def with_sats(self) -> list[Coin]:
+        """Return every reserved coin with its amount."""
+        return _coins(await self._run(sql.all))
 
     async def of_order(self, order_id: str) -> list[Coin]:
         """Return the coins of an order."""
-        rows = await self._run(sql.of_order, order_id=order_id)
-        return [
-            Coin(sats=Sats(sats), outpoint=Outpoint(txid, vout))
-            for txid, vout, sats in rows
-        ]
+        return _coins(await self._run(sql.of_order, order_id=order_id))
+
+    async def of_unpaid(self, organization_id: str) -> list[Coin]:
+        """Return the coins that an organization's unpaid orders hold."""
+        return _coins(await self._run(sql.of_unpaid, organization_id=organization_id))
 
     async def release(self, order_ids: Collection[str]) -> None:
         """Release the coins of these orders."""
         await self._run(sql.release, order_ids=tuple(order_ids))
+
+
+def _coins(rows: Iterable[Row]) -> list[Coin]:
+    return [
+        Coin(sats=Sats(sats), outpoint=Outpoint(txid, vout))
+        for txid, vout, sats in rows
+    ]

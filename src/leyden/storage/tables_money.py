@@ -94,7 +94,8 @@ orders = Table(
     ),
     CheckConstraint("credit_refund >= 0", name="refund_not_negative"),
     CheckConstraint(
-        "(payment_hash IS NULL) = (onchain_address IS NULL)", name="both_rails_or_none"
+        "onchain_address IS NULL OR payment_hash IS NOT NULL",
+        name="address_with_invoice",
     ),
     Index("ix_channel_order_organization_id", "organization_id", "created", "id"),
 )

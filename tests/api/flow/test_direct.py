@@ -33,7 +33,7 @@ _AT_THE_END = ("channel_point", "peer", "lease_ends", "lease_ends_block", "unuse
 
 @pytest.fixture(autouse=True)
 def coins(world: World) -> None:
-    world.seller.fill([3_000_000, 3_000_000])
+    world.seller.fill([3_000_000] * 3)
     world.seller.online.add(KEY)
 
 

@@ -3,9 +3,9 @@
 import click
 
 from leyden.cli.operator.running import on_shop
-from leyden.cli.output import as_json, print_fields, print_json
+from leyden.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.errors import SetupError
-from leyden.services.channels import seller_balance
+from leyden.services.channels import lease_watch, seller_balance
 from leyden.services.channels.seller_balance import SellerBalance, Unconfirmed
 from leyden.services.channels.shop import Shop
 from leyden.services.platform import Platform
@@ -14,18 +14,25 @@ from leyden.values import Struct, asdict
 
 @click.command()
 @click.option("--address", is_flag=True, help="Print a new address to fund the wallet.")
+@click.option("--ended", is_flag=True, help="List open channels whose lease has ended.")
 @as_json
-def seller(*, address: bool, as_json: bool) -> None:
+def seller(*, address: bool, ended: bool, as_json: bool) -> None:
     """Print the seller's wallet, and the channels waiting for a confirmation.
 
     Each coin in the wallet can open one channel per block: its change is usable after a
     confirmation. Fund the wallet with several coins, each larger than the largest
     channel you sell.
 
+    The platform never closes a channel. --ended lists those that you may close.
+
     \b
     leyden seller
     leyden seller --address
+    leyden seller --ended
     """
+    if ended:
+        _print_ended(as_json=as_json)
+        return
 
     async def looked(platform: Platform) -> _Looked:
         shop = _shop(platform)
@@ -62,6 +69,18 @@ def seller(*, address: bool, as_json: bool) -> None:
     for each in found.fundings:
         print(f"\nunconfirmed for {each.blocks} blocks:")
         print_fields(asdict(each))
+
+
+def _print_ended(*, as_json: bool) -> None:
+    found = on_shop(lambda platform: lease_watch.ended(_shop(platform)))
+    rows = [
+        {"order_id": each.order_id, "channel_point": each.point, "ended_at": each.ends}
+        for each in found
+    ]
+    if as_json:
+        print_json({"leases": rows})
+    else:
+        print_rows(rows, empty="no lease of an open channel has ended")
 
 
 class _Looked(Struct, frozen=True, kw_only=True):

@@ -1,4 +1,4 @@
-"""Expiry of unpaid orders, and cancellation of their invoices.
+"""Expiry of unpaid orders, cancellation of their invoices, deletion of strangers'.
 
 The deadline is an absolute time, fixed when the order is created: a clock
 that is set back revives no order, and a clock that jumps ahead expires no
@@ -6,31 +6,39 @@ order that has been paid.
 """
 
 import logging
+from collections.abc import Iterable
+from datetime import timedelta
+from typing import Final
 
 from leyden.domain.orders import Event, Order, Status
-from leyden.domain.payments import Invoice, InvoiceState
+from leyden.domain.payments import Invoice, InvoiceState, Output, PaymentUpdate
 from leyden.services.channels.checkout import record_payment
 from leyden.services.channels.holding import end
-from leyden.services.channels.outputs import detected
+from leyden.services.channels.outputs import confirming
 from leyden.services.channels.payment_sweep import look_up
-from leyden.services.channels.shop import Shop
+from leyden.services.channels.shop import PRUNING, Shop
 from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.services.shared.steps import ClaimedTask
 
 log = logging.getLogger(__name__)
 
+_KEPT: Final = timedelta(days=7)  # an LSPS1 order that expired unpaid
+
 
 async def expire(shop: Shop, due: ClaimedTask) -> None:
     """Expire an unpaid order, after looking up its payment once more.
 
-    A payment that is seen but not confirmed yet keeps the order open.
+    A payment with too few confirmations keeps the order open. One with none does not:
+    it can still be replaced, so that it would hold coins and a price for nothing. If it
+    confirms after all, it becomes credit.
     """
     order = await shop.database.reader.orders.get(due.key)
     if order.status is not Status.WAITING_PAYMENT:
         return
     now = shop.clock()
+    updates: list[PaymentUpdate] = []
     if now >= order.expires and (request := order.payment_request):
-        await look_up(shop, [request])
+        updates = await look_up(shop, [request])
     async with due.transaction() as tx:
         work = await UnitOfWork.load(
             tx, [due.key], now=now, with_outputs=True, lock_organizations=True
@@ -40,18 +48,44 @@ async def expire(shop: Shop, due: ClaimedTask) -> None:
             await due.done(tx)
         elif now < order.expires:
             await due.reschedule(tx, due=order.expires)
-        elif now < order.expires + shop.rules.detected_waits and _is_coming(
-            work, order
+        elif now < order.expires + shop.rules.confirming_waits and _is_coming(
+            work, order, updates
         ):
             await due.reschedule(tx, due=now + shop.rules.sweep_every)
         else:
             end(work, order, Event.LAPSED)
+            if await tx.lsps1_orders.find(order.id):
+                work.put(PRUNING, order.id, due=now + _KEPT)
             await work.flush(tx)
             await due.done(tx)
 
 
-def _is_coming(work: UnitOfWork, order: Order) -> bool:
-    return work.holds(order) + detected(work, order) >= order.total_fee
+def _is_coming(
+    work: UnitOfWork, order: Order, updates: Iterable[PaymentUpdate]
+) -> bool:
+    confirmed = {
+        each.outpoint
+        for each in updates
+        if isinstance(each, Output) and each.confirmations > 0
+    }
+    return work.holds(order) + confirming(work, order, confirmed) >= order.total_fee
+
+
+async def prune(shop: Shop, due: ClaimedTask) -> None:
+    """Delete an LSPS1 order that expired without any payment, and can't get one now.
+
+    Orders of customers stay: a late payment to an order's address becomes its credit.
+    """
+    async with due.transaction() as tx:
+        work = await UnitOfWork.load(tx, [due.key], now=shop.clock(), with_outputs=True)
+        order = work.order(due.key)
+        if order.invoice is InvoiceState.OPEN:
+            await due.reschedule(tx, due=work.now + _KEPT)
+            return
+        paid = await tx.ledger.of_order(order.id) or work.outputs_of(order)
+        if order.status is Status.EXPIRED and not paid:
+            await tx.lsps1_orders.delete(order.id)
+        await due.done(tx)
 
 
 async def close_invoice(shop: Shop, due: ClaimedTask) -> None:

@@ -42,6 +42,16 @@ async def check(shop: Shop, seller: Seller, wallet: SellerWallet) -> None:
         running = await reader.running(after=after, most=_BATCH)
 
 
+async def ended(shop: Shop) -> list[RunningLease]:
+    """List leases that have ended although their channels are open, by order id."""
+    reader, after = shop.database.reader.leases, ""
+    found: list[RunningLease] = []
+    while running := await reader.running(after=after, most=_BATCH):
+        after = running[-1].order_id
+        found += [lease for lease in running if lease.told == _ENDED]
+    return found
+
+
 def _next_state(
     lease: RunningLease, closed: ClosedChannel | None, height: int, *, now: datetime
 ) -> tuple[RunningLease, str] | None:

@@ -3,12 +3,13 @@
 1. Search the seller's lnd for a channel whose memo is the order's id, or for coins of
    the order that an opening has locked. This finds the channel of an earlier attempt
    whose process died.
-2. Connect to the buyer's node; until that succeeds, the order waits as `created`.
-3. Look up a held payment: an earlier attempt may have returned it.
-4. In one transaction, move the order to `submitted`, if the limits allow it and the
+2. Reserve coins, if the order reserved none while it was unpaid.
+3. Connect to the buyer's node; until that succeeds, the order waits as `created`.
+4. Look up a held payment: an earlier attempt may have returned it.
+5. In one transaction, move the order to `submitted`, if the limits allow it and the
    seller opens no other channel to that node. Then tell the seller to open the channel.
-5. Once the channel is *published*, settle the held payment.
-6. In one transaction, book the payment and move the order to `filled`.
+6. Once the channel is *published*, settle the held payment.
+7. In one transaction, book the payment and move the order to `filled`.
 
 A refusal counts only after another search shows that no opening is in progress. For a
 while no search can show that: lnd locks the coins of an opening for ten minutes, and
@@ -36,7 +37,7 @@ from leyden.domain.openings import (
 from leyden.domain.orders import ENDED, Event, Order, Status, advance
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
-from leyden.errors import SellerAway
+from leyden.errors import SellerAway, SoldOut
 from leyden.sellers.base import Seller, WantedOpening
 from leyden.services.channels import reservations
 from leyden.services.channels.filling import fill
@@ -114,11 +115,11 @@ class _Step:
         self._coins: list[Coin] = []
 
     async def take(self) -> None:
-        coins = await self._shop.database.reader.reserved_coins.of_order(self._order.id)
-        self._coins = coins
+        reader = self._shop.database.reader
+        self._coins = await reader.reserved_coins.of_order(self._order.id)
         wallet = await reservations.read_wallet(self._shop)
         self._seller_key = wallet.pubkey
-        opening = await self._seller.find(self._order.id, coins)
+        opening = await self._seller.find(self._order.id, self._coins)
         if opening.state is OpeningState.NONE:
             if not await self._prepare(wallet):
                 return
@@ -127,15 +128,15 @@ class _Step:
                 pubkey=self._to.pubkey,
                 capacity=self._order.quote.channel.capacity,
                 announce=self._to.announce,
-                coins=tuple(coins),
+                coins=tuple(self._coins),
                 fee_sat_per_vb=wallet.fee_sat_per_vb,
                 zero_conf=self._to.zero_conf,
             )
             # Else another process may have returned the payment by now.
-            await self._shop.database.reader.tasks.check_held(self._due.claim)
+            await reader.tasks.check_held(self._due.claim)
             answer = await self._seller.open(request)
             if isinstance(answer, OpeningRefused):
-                opening = await self._seller.find(self._order.id, coins)
+                opening = await self._seller.find(self._order.id, self._coins)
                 if opening.state is OpeningState.NONE:
                     await self._refused(answer)
                     return
@@ -166,6 +167,8 @@ class _Step:
                 extra={"order": order.id, "sat_per_vb": wallet.fee_sat_per_vb},
             )
             return await self._try_again_in(timedelta(seconds=30))
+        if not self._coins and not await self._reserve(wallet):
+            return False
         to = order.destination
         addresses = []
         if to is not None:
@@ -173,6 +176,37 @@ class _Step:
         if not await self._seller.connect(self._to.pubkey, addresses):
             return await self._wait_for_peer()
         return await self._submit_if_held(since_request)
+
+    async def _reserve(self, wallet: SellerWallet) -> bool:
+        """Reserve coins for the order; return False if it waits or has failed.
+
+        An opening that locks coins of no order may be this order's own, from before the
+        database was restored. Until that is over, the order gets no other coins.
+        """
+        order, shop = self._order, self._shop
+        reserved = await shop.database.reader.reserved_coins.with_sats()
+        unlocked = set(wallet.coins)
+        known = sum(coin.sats for coin in reserved if coin not in unlocked)
+        if wallet.locked > known:
+            log.warning(
+                "coins of the seller are locked by an opening that no order requested",
+                extra={"order": order.id, "sats": wallet.locked - known},
+            )
+            return await self._try_again_in(self._rules.peer_every)
+        taken = {coin.outpoint for coin in reserved}
+        if not (coins := reservations.choose(wallet, taken, order.quote)):
+            return await self._give_up("no coins of the seller are left")
+        try:
+            async with self._due.transaction() as tx:
+                work = await self._load(tx)
+                if work.order(order.id).status is not order.status:
+                    await self._due.reschedule(tx, due=work.now)
+                    return False
+                await reservations.reserve_paid(tx, shop, order, coins, now=work.now)
+        except SoldOut as error:
+            return await self._give_up(error.message)
+        self._coins = list(coins)
+        return True
 
     async def _submit_if_held(self, since_request: timedelta) -> bool:
         """Move the order to `submitted`, unless its payment was returned.
@@ -300,7 +334,7 @@ class _Step:
             if filled:
                 _book(work, current, self._lease(current, opening), settled=settled)
             await work.flush(tx)
-            if filled:
+            if filled and self._coins:
                 await tx.fundings.add(order.id, self._coins, since=opening.height)
             await self._due.done(tx)
 

@@ -8,7 +8,7 @@ from leyden.domain.orders import Event, Order, Status, advance
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.sign_in import Right
-from leyden.errors import LeydenError, NotAllowed, NotFound, Stale
+from leyden.errors import LeydenError, NotAllowed, NotFound, Stale, TreasuryAway
 from leyden.services.channels import order_events, quotes, sources
 from leyden.services.channels.checkout import start_ticket
 from leyden.services.channels.cover import Cover, cover_of, covering_entries
@@ -20,6 +20,7 @@ from leyden.storage.stores import Stores
 from leyden.values import replace
 
 SUFFIX = "FO"
+_KNOWN_ADDRESS_S = 1
 
 # Reserves, in an order's transaction, what its source prepared.
 _Reserve = Callable[[Stores, Order], Awaitable[None]]
@@ -79,10 +80,13 @@ async def create(
         raise
 
 
-async def with_request(shop: Shop, order: Order) -> Order:
-    """Return the order with an invoice and an address to pay it."""
+async def with_request(shop: Shop, order: Order, *, with_address: bool = True) -> Order:
+    """Return the order with an invoice, and maybe an address, to pay it."""
     request = await shop.payments.request(
-        order.id, order.to_be_paid, lives=order.expires - order.created
+        order.id,
+        order.to_be_paid,
+        lives=order.expires - order.created,
+        with_address=with_address,
     )
     return replace(
         order,
@@ -104,11 +108,28 @@ async def _add(
             raise Stale("credit was spent in the meantime")
         has_place = await tx.quotas.leave_place(order.id)
         if not await tx.orders.add(order):
-            return _own(await tx.orders.get(order.id), organization_id)
+            if (made := await tx.orders.find(order.id)) is None:
+                raise known_address()
+            return _own(made, organization_id)
         await reserve(tx, order)
         if order.to_be_paid and not has_place:  # creating the invoice took too long
             await quotas.check_unpaid(tx, shop.rules.quotas, organization_id, now=now)
         return await begin(tx, order)
+
+
+def known_address() -> TreasuryAway:
+    """Return the error for an order with the address of another one.
+
+    A treasury that was restored from its seed hands out addresses again. Each request
+    asks for the next one, until they are new.
+    """
+    return TreasuryAway(
+        why=(
+            "the treasury's lnd handed out an address of an earlier order: it was "
+            "probably restored; see docs/treasury.md"
+        ),
+        retry_after_s=_KNOWN_ADDRESS_S,
+    )
 
 
 async def begin(tx: Stores, order: Order) -> Order:

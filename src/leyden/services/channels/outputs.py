@@ -5,12 +5,19 @@ held for it; the rest becomes credit. Nothing here does I/O.
 """
 
 import logging
+from collections.abc import Collection
 
 from leyden.domain import ledger
 from leyden.domain.alarms import Finding, Kind
 from leyden.domain.ledger import Reason
 from leyden.domain.orders import TICKETED, Event, Order, Status
-from leyden.domain.payments import GONE, KnownOutput, Output, OutputState
+from leyden.domain.payments import (
+    GONE,
+    KnownOutput,
+    Outpoint,
+    Output,
+    OutputState,
+)
 from leyden.domain.units import Sats
 from leyden.services.channels.holding import credit, entry, hold, reopen
 from leyden.services.channels.shop import ShopSettings
@@ -157,8 +164,13 @@ def _take_back(
         reopen(work, order)
 
 
-def detected(work: UnitOfWork, order: Order) -> Sats:
-    """Add up the payments to the order that are not confirmed yet."""
-    seen_only = OutputState.SEEN
-    known = work.outputs_of(order)
-    return Sats(sum(each.sats for each in known if each.state is seen_only))
+def confirming(work: UnitOfWork, order: Order, confirmed: Collection[Outpoint]) -> Sats:
+    """Add up the payments to the order that a block has, or had, but are not booked."""
+    return Sats(
+        sum(
+            each.sats
+            for each in work.outputs_of(order)
+            if each.state is OutputState.SEEN
+            and (each.outpoint in confirmed or each.bookings)
+        )
+    )

@@ -14,6 +14,7 @@ from leyden.domain.payments import (
     Output,
     OutputState,
     PaymentRequest,
+    PaymentUpdate,
 )
 from leyden.services.channels.checkout import record_payments
 from leyden.services.channels.shop import Shop
@@ -24,8 +25,10 @@ _BATCH = 100
 _MAY_VANISH = {OutputState.SEEN, OutputState.BOOKED}
 
 
-async def look_up(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
-    """Look up these orders' payments in the treasury; book new ones.
+async def look_up(
+    shop: Shop, requests: Sequence[PaymentRequest]
+) -> list[PaymentUpdate]:
+    """Look up these orders' payments in the treasury; book new ones, and return all.
 
     A payment that the treasury does not list is gone only if the treasury
     knows the order: a treasury that was replaced or restored never had the
@@ -68,6 +71,7 @@ async def look_up(shop: Shop, requests: Sequence[PaymentRequest]) -> None:
         or each.outpoint not in unconfirmed
     ]
     await record_payments(shop, news, now=shop.clock())
+    return updates
 
 
 async def sweep(shop: Shop, due: ClaimedTask) -> None:

@@ -1,10 +1,15 @@
-"""Reservations: the seller's coins for an unpaid order, within the operator's limits.
+"""Reservations: the seller's coins for an order, within the operator's limits.
 
 Each order gets coins of its own, and its channel is opened from these and no others. So
 no coin is reserved for two orders, and however often an opening is requested, at most
 one funding transaction of the order can confirm.
+
+An order that is not paid yet costs nothing. So unpaid orders of one organization hold
+at most a third of what is for sale, and strangers' hold nothing. The others get their
+coins once they are paid (opening.py), if there are any left.
 """
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -13,6 +18,7 @@ from leyden.domain.orders import Order
 from leyden.domain.payments import Outpoint
 from leyden.domain.pricing import FUNDING_VBYTES, Channel, Quote
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
+from leyden.services.channels.lsps1.limits import check_coins
 from leyden.services.channels.shop import Shop
 from leyden.storage.seller import KnownSeller
 from leyden.storage.stores import Stores
@@ -25,6 +31,10 @@ _INPUTS: Final = 2  # as many as FUNDING_VBYTES includes
 _MOST_INPUTS: Final = 5
 _INPUT_VBYTES: Final = 68
 _SOLD_OUT_S: Final = 600
+_SHARE: Final = 3  # unpaid orders of an organization hold this part of what is for sale
+
+# The first schema version with orders that reserve coins once they are paid.
+_KNOWN_SINCE: Final = "0048_lightning_only"
 
 
 class Reservation(Struct, frozen=True, kw_only=True):
@@ -32,6 +42,8 @@ class Reservation(Struct, frozen=True, kw_only=True):
 
     coins: tuple[Coin, ...]
     seller: KnownSeller
+    for_sale: tuple[Coin, ...]  # all coins, also those that other orders hold
+    may_wait: bool  # the order may get its coins once it is paid
 
 
 async def prepare(
@@ -43,15 +55,17 @@ async def prepare(
     the organization, which may have one open order for a node; with "" only paid orders
     count, of all organizations.
     """
-    asked = _Asked(whose=whose, channel=quote.channel, counted=False)
-    await _check_limits(shop.database.reader, shop, asked, now=now)
+    await _check_limits(shop.database.reader, shop, quote.channel, whose=whose, now=now)
     wallet = await read_wallet(shop)
     reserved = await shop.database.reader.reserved_coins.all_()
     coins = choose(wallet, reserved, quote)
     if not coins:
         raise SoldOut(retry_after_s=_SOLD_OUT_S)
     return Reservation(
-        coins=coins, seller=KnownSeller(pubkey=wallet.pubkey, uri=wallet.uri)
+        coins=coins,
+        seller=KnownSeller(pubkey=wallet.pubkey, uri=wallet.uri),
+        for_sale=wallet.coins,
+        may_wait=await _may_wait(shop, now),
     )
 
 
@@ -91,7 +105,7 @@ def choose(
 ) -> tuple[Coin, ...]:
     """Return coins for a channel: the smallest that suffices, else a few; or none."""
     free = sorted(each for each in wallet.coins if each.outpoint not in reserved)
-    if sum(each.sats for each in free) < _needed(quote, 1) + _ANCHOR_RESERVE:
+    if _sum(free) < _needed(quote, 1) + _ANCHOR_RESERVE:
         return ()
     for each in free:
         if each.sats >= _needed(quote, 1):
@@ -99,7 +113,7 @@ def choose(
     chosen: list[Coin] = []
     for each in reversed(free[-_MOST_INPUTS:]):
         chosen.append(each)
-        if sum(one.sats for one in chosen) >= _needed(quote, len(chosen)):
+        if _sum(chosen) >= _needed(quote, len(chosen)):
             return tuple(chosen)
     return ()
 
@@ -118,53 +132,108 @@ async def reserve(
     whose: str,
     now: datetime,
 ) -> None:
-    """Reserve the coins in the order's own transaction, if the limits allow it."""
-    asked = _Asked(
-        whose=whose,
-        channel=order.quote.channel,
-        order_id=order.id,
-        counted=True,
-    )
+    """Reserve the coins in the order's own transaction, if the limits allow it.
+
+    An unpaid order beyond its organization's share reserves nothing yet, nor does one
+    of nobody's (`whose` is "").
+    """
     if (known := await tx.seller.find()) is None:
         await tx.seller.add(reservation.seller)
     elif known != reservation.seller:
         await tx.seller.replace(reservation.seller)
     await tx.seller.lock()
-    await _check_limits(tx, shop, asked, now=now)
-    if not await tx.reserved_coins.add(order.id, reservation.coins):
+    await _check_limits(
+        tx, shop, order.quote.channel, whose=whose, order_id=order.id, now=now
+    )
+    if (
+        not order.to_be_paid
+        or not reservation.may_wait
+        or (whose and await _is_within_share(tx, shop, order, reservation))
+    ):
+        await _add(tx, order, reservation.coins)
+
+
+async def _may_wait(shop: Shop, now: datetime) -> bool:
+    """Return whether every replica reserves coins for an order that has none yet.
+
+    An older version opens such a channel with any coins of the wallet.
+    """
+    if await shop.database.reader.replicas.floor() >= _KNOWN_SINCE:
+        return True
+    async with shop.database.transaction() as tx:
+        return await tx.replicas.raise_floor(_KNOWN_SINCE, now=now)
+
+
+async def reserve_paid(
+    tx: Stores, shop: Shop, order: Order, coins: tuple[Coin, ...], *, now: datetime
+) -> None:
+    """Reserve coins for an order that had none until it was paid, or raise SoldOut."""
+    await tx.seller.lock()
+    if shop.rules.lsps1 and await tx.lsps1_orders.find(order.id):
+        await check_coins(tx, shop.rules.lsps1, coins)
+    await _check_hour(tx, shop, order.quote.channel, order_id=order.id, now=now)
+    await _add(tx, order, coins)
+
+
+async def _add(tx: Stores, order: Order, coins: tuple[Coin, ...]) -> None:
+    if not await tx.reserved_coins.add(order.id, coins):
         raise Stale("another order reserved the coin in the meantime")
     # Read after that: a filled order releases its coins, which its channel has spent.
     spent = await tx.fundings.spent()
-    if any(coin.outpoint in spent for coin in reservation.coins):
+    if any(coin.outpoint in spent for coin in coins):
         raise Stale("another order's channel spent the coin in the meantime")
 
 
-class _Asked(Struct, frozen=True, kw_only=True):
-    """An order that limits are checked for."""
+async def _is_within_share(
+    tx: Stores, shop: Shop, order: Order, reservation: Reservation
+) -> bool:
+    """Return whether the organization's unpaid orders hold a third at most, with it."""
+    held = await tx.reserved_coins.of_unpaid(order.organization_id)
+    ordered = await tx.orders.capacity_held_unpaid(order.organization_id)
+    coins, for_sale = (*held, *reservation.coins), reservation.for_sale
+    return all(
+        part * _SHARE <= whole
+        for part, whole in (
+            (len(coins), len(for_sale)),
+            (_sum(coins), _sum(for_sale)),
+            (ordered + order.quote.channel.capacity, shop.rules.seller_most_per_hour),
+        )
+    )
 
-    whose: str
-    channel: Channel
-    order_id: str = ""
-    counted: bool  # its row is already stored
+
+def _sum(coins: Iterable[Coin]) -> int:
+    return sum(coin.sats for coin in coins)
 
 
 async def _check_limits(
-    rows: Stores, shop: Shop, asked: _Asked, *, now: datetime
+    rows: Stores,
+    shop: Shop,
+    channel: Channel,
+    *,
+    whose: str,
+    order_id: str = "",
+    now: datetime,
 ) -> None:
-    to, rules = asked.channel.destination, shop.rules
+    """Check all limits for an order, whether its row is already stored or not."""
+    to, rules = channel.destination, shop.rules
     if to is None:
         raise ValueError("an order with a ticket reserves no coins")
-    more = 0 if asked.counted else asked.channel.capacity
-    in_an_hour = await rows.orders.capacity_ordered_since(now - HOUR) + more
-    if in_an_hour > rules.seller_most_per_hour:
-        raise SoldOut(retry_after_s=_SOLD_OUT_S)
-    for_the_node = await rows.orders.capacity_ordered_to(to.pubkey) + more
-    if for_the_node > rules.seller_most_per_peer:
+    await _check_hour(rows, shop, channel, order_id=order_id, now=now)
+    others = await rows.orders.capacity_ordered_to(to.pubkey, but=order_id)
+    if others + channel.capacity > rules.seller_most_per_peer:
         raise Conflict(
             "node: has reached the maximum capacity per node "
             f"({rules.seller_most_per_peer:,} sat, with this order)"
         )
-    if await rows.orders.is_open_to(to.pubkey, asked.whose, but=asked.order_id):
+    if await rows.orders.is_open_to(to.pubkey, whose, but=order_id):
         raise Conflict(
             "node: has another open order; wait until that order ends, or cancel it"
         )
+
+
+async def _check_hour(
+    rows: Stores, shop: Shop, channel: Channel, *, order_id: str, now: datetime
+) -> None:
+    others = await rows.orders.capacity_ordered_since(now - HOUR, but=order_id)
+    if others + channel.capacity > shop.rules.seller_most_per_hour:
+        raise SoldOut(retry_after_s=_SOLD_OUT_S)

@@ -51,8 +51,9 @@ class ShopSettings(Struct, frozen=True, kw_only=True):
     confirmations: Confirmations = field(default_factory=Confirmations)
     quote_holds: timedelta = timedelta(minutes=10)
     order_lives: timedelta = timedelta(minutes=60)
-    # A payment that is seen but unconfirmed delays an order's expiry by at most this.
-    detected_waits: timedelta = timedelta(days=3)
+    # A payment with too few confirmations delays an order's expiry by at most this; one
+    # with none does not.
+    confirming_waits: timedelta = timedelta(days=3)
     # Confirmations after which a payment counts as final.
     buried: int = 100
     # How long to retry while the auction does not respond and the buyer's money is
@@ -68,7 +69,7 @@ class ShopSettings(Struct, frozen=True, kw_only=True):
     upkeep: Upkeep = field(default_factory=Upkeep)
     # Direct channels.
     seller: str = ""  # the public key of its lnd; empty: the first one seen
-    seller_most_per_hour: Sats = Sats(50_000_000)
+    seller_most_per_hour: Sats = Sats(51_000_000)  # three of the largest channels
     seller_most_per_peer: Sats = Sats(50_000_000)
     seller_low: Sats = Sats(5_000_000)  # below this, the operator gets an alarm
     # How long a paid order waits for its node to connect. With a held Lightning payment
@@ -111,6 +112,7 @@ DIRECT_CHANNELS = "direct channels"
 RETIRED = ("leases", "fundings")
 LSPS1 = "lsps1 messages"
 CLOSING = "invoice closing"
+PRUNING = "order pruning"
 WITHDRAWAL = "ticket withdrawal"
 TICKETS = "tickets"
 SWEEP = "payments sweep"

@@ -22,6 +22,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "ticket withdrawal": "Ticket cancellation",
         "invoice closing": "Invoice cancellation",
         "order expiry": "Order expiry",
+        "order pruning": "Deletion of old unpaid LSPS1 orders",
         "payments sweep": "Missed payments",
         "treasury comparison": "Comparison with the treasury",
         "auction account": "Pool account",

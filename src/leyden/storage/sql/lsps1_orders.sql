@@ -16,6 +16,18 @@ SELECT *
 FROM lsps1_order
 WHERE order_id IN (:order_ids);
 
+-- name: delete_moves
+DELETE FROM order_move
+WHERE order_id = :order_id;
+
+-- name: delete
+DELETE FROM lsps1_order
+WHERE order_id = :order_id;
+
+-- name: delete_order
+DELETE FROM channel_order
+WHERE id = :order_id;
+
 -- name: unpaid_of_peer
 SELECT count(*), coalesce(sum(channel_order.capacity), 0)
 FROM channel_order

@@ -110,12 +110,36 @@ WHERE status = 'creating'
 -- Direct channels.
 
 -- name: capacity_ordered_since
--- Capacity ordered since then, without orders that ended without a channel.
+-- Capacity ordered since then by other orders, without those that ended without a
+-- channel, and those that hold no coins until they are paid.
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
 WHERE node_key IS NOT NULL
     AND created > :since
-    AND status IN ('waiting_payment', 'creating', 'created', 'submitted', 'filled');
+    AND id <> :id
+    AND (
+        status IN ('creating', 'created', 'submitted', 'filled')
+        OR (
+            status = 'waiting_payment'
+            AND EXISTS (
+                SELECT 1
+                FROM reserved_coin
+                WHERE reserved_coin.order_id = channel_order.id
+            )
+        )
+    );
+
+-- name: capacity_held_unpaid
+-- Capacity of an organization's unpaid orders that hold coins.
+SELECT coalesce(sum(capacity), 0)
+FROM channel_order
+WHERE organization_id = :organization_id
+    AND status = 'waiting_payment'
+    AND EXISTS (
+        SELECT 1
+        FROM reserved_coin
+        WHERE reserved_coin.order_id = channel_order.id
+    );
 
 -- name: capacity_asked_since
 -- Capacity of orders paid since then for which an opening was requested.
@@ -126,10 +150,11 @@ WHERE node_key IS NOT NULL
     AND status IN ('submitted', 'filled');
 
 -- name: capacity_ordered_to
--- Capacity that a node has or will get from us.
+-- Capacity that a node has or will get from us, without an order.
 SELECT coalesce(sum(capacity), 0)
 FROM channel_order
 WHERE node_key = :node_key
+    AND id <> :id
     AND status IN ('waiting_payment', 'creating', 'created', 'submitted', 'filled')
     AND NOT EXISTS (
         SELECT 1

@@ -6,8 +6,16 @@ VALUES (:txid, :vout, :order_id, :sats)
 ON CONFLICT DO NOTHING;
 
 -- name: all
-SELECT txid, vout
+SELECT txid, vout, sats
 FROM reserved_coin;
+
+-- name: of_unpaid
+-- Coins that an organization's unpaid orders hold.
+SELECT txid, vout, reserved_coin.sats
+FROM channel_order
+JOIN reserved_coin ON reserved_coin.order_id = channel_order.id
+WHERE channel_order.organization_id = :organization_id
+    AND channel_order.status = 'waiting_payment';
 
 -- name: of_order
 SELECT txid, vout, sats

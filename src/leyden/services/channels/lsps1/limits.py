@@ -1,9 +1,11 @@
 """Limits of orders over LSPS1, which cost their clients nothing until a channel opens.
 
-A payment is held meanwhile: a node that pays and is then never connected gets it back.
+An order reserves coins once its payment is held. A node that pays and is then never
+connected gets it back, so the coins of all these orders together are limited.
 
-They are checked in the transaction that adds an order, while no other process can
-reserve coins, and also before its invoice is created, so that a flood creates none.
+The limits are checked in the transaction that adds an order or reserves its coins,
+while no other process can, and also before its invoice is created, so that a flood
+creates none.
 """
 
 from collections.abc import Iterable
@@ -59,10 +61,8 @@ async def check_orders(
         )
 
 
-async def check_coins(
-    rows: Stores, rules: Lsps1Settings, more: Iterable[Coin] = ()
-) -> None:
-    """Raise SoldOut if orders without a channel have reserved the maximum of coins."""
+async def check_coins(rows: Stores, rules: Lsps1Settings, more: Iterable[Coin]) -> None:
+    """Raise SoldOut if orders without a channel reserve too much, with these coins."""
     reserved = await rows.lsps1_orders.reserved()
     if reserved + sum(coin.sats for coin in more) > rules.most_reserved:
         raise SoldOut(

@@ -1,9 +1,9 @@
 """The LSPS1 server: offers and orders, for all transports.
 
-An order is a direct order like any other: it reserves coins, and its payment is held
-until the channel is published. It belongs to the operator's organization, but uses no
-credit of it. What a client pays beyond its invoice becomes that organization's credit:
-the client has no account.
+An order is a direct order like any other: its payment is held until the channel is
+published. But it reserves coins only once it is paid. It belongs to the operator's
+organization, but uses no credit of it. What a client pays beyond its invoice becomes
+that organization's credit: the client has no account.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ from leyden.domain.lsps1 import Offer, Source, WantedChannel
 from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel, Quote
 from leyden.domain.units import Sats
-from leyden.errors import Malformed, SellerAway, Stale, TooMany
+from leyden.errors import Conflict, Malformed, SellerAway, Stale, TooMany
 from leyden.services.channels import orders, reservations, zero_conf
 from leyden.services.channels.destinations import refuse_own
 from leyden.services.channels.lsps1 import answers, limits
@@ -193,16 +193,19 @@ class Lsps1:
             within_blocks=wanted.within_blocks,
             token=wanted.token,
         )
-        order = await orders.with_request(shop, order)
+        # No address: nobody would see it, and a wallet that is restored from its seed
+        # finds only so many unused ones in a row.
+        order = await orders.with_request(shop, order, with_address=False)
         async with transaction() as tx:
-            await tx.orders.add(order)
+            if not await tx.orders.add(order):
+                raise Conflict("this order exists already")
             await reservations.reserve(tx, shop, order, reservation, whose="", now=now)
             await tx.lsps1_orders.add(kept)
             # The seller's row is locked now, so counts can't change meanwhile.
             await limits.check_orders(
                 tx, shop.rules, who, wanted.lsp_balance, counted=True
             )
-            await limits.check_coins(tx, rules)
+            await limits.check_coins(tx, rules, reservation.coins)
             return await orders.begin(tx, order), kept
 
 

@@ -23,7 +23,7 @@ class Lsps1State(Struct, frozen=True, kw_only=True):
     organization_id: str
     sold: dict[str, Any]  # the offer, as clients get it
     unpaid: int  # orders
-    reserved: Sats  # coins of unpaid orders
+    reserved: Sats  # coins of paid orders without a channel
     most_reserved: Sats
     missing: tuple[str, ...]  # what is missing, and what to do about it
 
