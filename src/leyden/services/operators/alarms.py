@@ -27,6 +27,7 @@ from leyden.services.nodes import (
     routes,
 )
 from leyden.services.nodes.fleet import ROUTES, Fleet
+from leyden.services.operators import node_alarms
 from leyden.services.operators.attention import LATE, needing_attention
 from leyden.services.operators.backups import results
 from leyden.services.platform import Platform
@@ -54,10 +55,8 @@ async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
     counts = platform.database.reader.counts
     queues = await counts.tasks()
     found = _queues(queues, now)
-    if failed := (await counts.nodes()).get("failed", 0):
-        nodes = "1 node" if failed == 1 else f"{failed} nodes"
-        what = f"{nodes} could not be started: `leyden fleet` shows why"
-        found.append(Alarm(Kind.NODE_FAILED, what))
+    for node in await node_alarms.list_(platform.database.reader, now=now):
+        found.append(Alarm(node.kind, node.what))
     stuck = Counter(each.why for each in await needing_attention(platform, now=now))
     for why, number in stuck.items():
         orders = "1 order needs" if number == 1 else f"{number} orders need"

@@ -6,12 +6,11 @@ from typing import Final
 
 from leyden.domain.accounts import Organization
 from leyden.domain.ledger import OPERATORS
-from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.sources import Source
 from leyden.domain.units import Sats
 from leyden.services.channels import credit, sources
 from leyden.services.channels.credit import Balance
-from leyden.services.nodes import failures
+from leyden.services.operators import node_alarms
 from leyden.services.operators.alarms import Alarm, list_alarms
 from leyden.services.operators.backups import results as backup_results
 from leyden.services.operators.backups.results import Shown
@@ -42,7 +41,7 @@ class Patient(Struct, frozen=True):
     """A node that needs attention."""
 
     node: FailingNode
-    why: str  # why it could not be started, if known
+    why: str  # why it could not be started or observed, or ended, if known
 
 
 class OrganizationOverview(Struct, frozen=True, kw_only=True):
@@ -75,15 +74,11 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
 
 
 async def ailing(platform: Platform) -> list[Patient]:
-    """List the nodes that crash or cannot be started, the worst first, and why."""
-    reader = platform.database.reader
-    found = []
-    for node in await reader.counts.ailing(most=_MOST_AILING):
-        failure = None
-        if node.status == NodeStatus.FAILED:
-            failure = await failures.find(reader, node.organization_id, node.id)
-        found.append(Patient(node, failure.why if failure is not None else ""))
-    return found
+    """List the nodes that need attention, the worst first, and why."""
+    found = await platform.database.reader.counts.ailing(
+        most=_MOST_AILING, now=platform.clock()
+    )
+    return [Patient(node, node_alarms.why(node)) for node in found]
 
 
 async def account(platform: Platform, organization_id: str) -> OrganizationOverview:
