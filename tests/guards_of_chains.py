@@ -11,7 +11,7 @@ GUARDS = (
     Guard(
         "what the chain took back after it was spent raises an alarm",
         "services/operators/alarms.py",
-        "    found += await _reversed(platform)\n",
+        "        *await _reversed(reader),\n",
         "",
         "tests/services/test_alarms.py",
         "took_back",
@@ -64,8 +64,8 @@ GUARDS = (
     Guard(
         "the operator is told whose money a lost order over LSPS1 is",
         "services/operators/attention.py",
-        "return _OWED if order.id in strangers else _LOST",
-        "return _LOST",
+        "return Reason.OWED if order.id in strangers else Reason.LOST",
+        "return Reason.LOST",
         "tests/services/test_alarms.py",
         "needs_the_operator and not postgres",
     ),

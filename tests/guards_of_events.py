@@ -287,8 +287,8 @@ GUARDS = (
     Guard(
         "an alarm that is raised is told of once",
         "services/operators/alarm_watch.py",
-        "        if await tx.alarms.add(kind, now=now):",
-        "        await tx.alarms.add(kind, now=now)\n        if True:",
+        "        return await tx.alarms.add(alarm)",
+        "        await tx.alarms.add(alarm)\n        return True",
         "tests/services/test_alarms.py",
         "postgres and logged_once",
     ),

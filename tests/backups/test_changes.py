@@ -505,7 +505,7 @@ async def test_an_operator_is_told_of_changes_that_stay_on_the_machine(
 async def _told(platform: Platform, *, after_s: float) -> list[str]:
     at = datetime.fromtimestamp(_until_of(platform) + after_s, UTC)
     found = await results.alarms(platform, now=at)
-    return [each for each in found if "changes of the database" in each]
+    return [each for each in found.values() if "changes of the database" in each]
 
 
 def _until_of(platform: Platform) -> float:

@@ -2,16 +2,19 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from prometheus_client import REGISTRY
 
-from leyden.domain.alarms import Kind
+from leyden.domain.alarms import Finding, Kind
+from leyden.domain.cursors import Cursor
 from leyden.domain.events import ALARMS, INSTALLATION
 from leyden.domain.lsps1 import Source
-from leyden.domain.orders import Status
+from leyden.domain.orders import Order, Status
 from leyden.domain.units import Sats
 from leyden.errors import DatabaseAway, Malformed, Stale
 from leyden.services.channels import seller_watch
@@ -21,7 +24,11 @@ from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.services.events import log
 from leyden.services.operators import alarm_watch
-from leyden.services.operators.alarm_watch import AlarmWatch
+from leyden.services.operators.alarm_watch import (
+    ANNOUNCED_SINGLY,
+    AlarmWatch,
+    Announced,
+)
 from leyden.services.operators.alarms import Alarm, disk, list_alarms
 from leyden.services.operators.attention import needing_attention
 from leyden.services.platform import Platform
@@ -34,7 +41,13 @@ from leyden.values import replace
 from leyden.webhooks.fake import FakeSender
 from tests.away import AwayDatabase
 from tests.services.sending import send_all
-from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
+from tests.services.shop_harness import (
+    HARBOUR,
+    LIGHTHOUSE,
+    PRICE,
+    ShopHarness,
+    request_of,
+)
 from tests.services.test_credit import correct, in_debt
 from tests.services.test_direct_channels import PEER, channel, paid
 from tests.services.test_upkeep import HEIGHT, WELL, FakeAuctionAccount
@@ -268,7 +281,7 @@ async def test_what_begins_and_ends_is_logged_once_and_sent_to_the_operators_end
             harness.database.reader, INSTALLATION, ALARMS, after=None, most=99
         )
         told = [(each.type, log.item(each).data) for each in part.events]
-        assert all(data.keys() == {"status", "what"} for _, data in told)
+        assert all(data.keys() == {"status", "what", "subject"} for _, data in told)
         return [(kind, str(data["status"])) for kind, data in told]
 
     assert await look() == []
@@ -332,7 +345,8 @@ async def test_one_process_of_all_logs_alarms(
     with pytest.raises(Stale):
         await watches[0].follow(Work(harness.database, claim))
     following.cancel()
-    assert await harness.database.reader.alarms.list_() == ["disk.low"]
+    (kept,) = await harness.database.reader.alarms.list_()
+    assert kept.key == ("disk.low", "", "")
 
 
 async def test_a_channel_that_needs_the_operator_says_why(
@@ -367,3 +381,169 @@ async def test_a_channel_that_needs_the_operator_says_why(
         )
     (found,) = await needing_attention(platform, now=harness.now)
     assert "you owe its price to a buyer without an account" in found.why
+
+
+async def announced(platform: Platform) -> list[str]:
+    """Look once more, and return all that was ever announced as raised."""
+    now = platform.clock()
+    found = await list_alarms(platform, now=now)
+    async with platform.database.transaction() as tx:
+        await alarm_watch.log_changes(tx, found, now=now)
+    reader = platform.database.reader
+    part = await log.read(reader, INSTALLATION, ALARMS, after=None, most=999)
+    return [
+        f"{each.type}: {data['what']}"
+        for each in part.events
+        if (data := log.item(each).data)["status"] == "raised"
+    ]
+
+
+async def to_a_stranger(harness: ShopHarness, order: Order) -> None:
+    """Make this an order over LSPS1: its buyer has no account."""
+    async with harness.database.transaction() as tx:
+        await tx.lsps1_orders.add(
+            Lsps1Order(
+                order_id=order.id,
+                source=Source.HTTP,
+                address="198.51.100.7",
+                confirmations=0,
+                within_blocks=6,
+                token="",
+            )
+        )
+
+
+async def lose_its_coins(harness: ShopHarness, order: Order) -> None:
+    """Let another transaction spend the coins of a published channel for good."""
+    harness.seller.take_coin((await harness.get(order)).channel_point)
+    harness.seller.height += 5
+    await seller_watch.check(harness.shop)
+
+
+async def test_alarms_name_every_order_when_another_of_their_kind_is_raised(
+    platform: Platform, harness: ShopHarness
+) -> None:
+    harness.seller.fill([10_000_000])
+    harness.seller.online.add(PEER)
+    harness.seller.mined_from, harness.seller.bumpable = 1_000, False
+    stuck = await paid(harness, await harness.create(channel()))
+    await to_a_stranger(harness, stuck)
+    harness.seller.height += 12
+    await seller_watch.check(harness.shop)
+    (first,) = await announced(platform)
+    assert first.startswith(f"order.stuck: order {stuck.id}: ")
+    owed = await paid(harness, await harness.create(channel(), LIGHTHOUSE))
+    await to_a_stranger(harness, owed)
+    await lose_its_coins(harness, owed)
+    (told,) = (each for each in await announced(platform) if owed.id in each)
+    assert told.startswith("order.owed: ")
+    assert "you owe its price to a buyer without an account" in told
+    # A second one of the same kind, for the same reason.
+    other = await paid(harness, await harness.create(channel()))
+    harness.seller.height += 12
+    await seller_watch.check(harness.shop)
+    (told,) = (each for each in await announced(platform) if other.id in each)
+    assert told == first.replace(stuck.id, other.id)
+    # Another reason is another alarm of the same order.
+    await lose_its_coins(harness, stuck)
+    assert any(
+        each.startswith(f"order.owed: order {stuck.id}")
+        for each in await announced(platform)
+    )
+
+
+async def test_a_failed_order_is_listed_without_an_alarm_when_its_payment_went_back(
+    platform: Platform, harness: ShopHarness
+) -> None:
+    harness.seller.online.add(PEER)
+    harness.seller.refuses = "no"
+    order = await paid(harness, await harness.create(channel()))
+    await to_a_stranger(harness, order)
+    assert order.status is Status.FAILED
+    (found,) = await needing_attention(platform, now=harness.now)
+    assert found.why == "the channel could not be opened"
+    assert await announced(platform) == []
+
+
+async def test_many_alarms_of_a_kind_share_an_event_after_the_first(
+    harness: ShopHarness,
+) -> None:
+    announced = Announced()
+    many = [Alarm(Kind.NODE_FAILED, f"node {n} failed", f"{n:03}") for n in range(200)]
+
+    async def look(found: Sequence[Alarm], **later: float) -> list[Any]:
+        """Look a while later, and return the events that were added."""
+        reader = harness.database.reader
+        before = (await log.end(reader, INSTALLATION)).number
+        harness.now += timedelta(**later)
+        async with harness.database.transaction() as tx:
+            await alarm_watch.log_changes(
+                tx, found, now=harness.now, announced=announced
+            )
+        part = await log.read(
+            reader, INSTALLATION, ALARMS, after=Cursor(before, ""), most=999
+        )
+        return [{"type": each.type, **log.item(each).data} for each in part.events]
+
+    *single, shared = await look(many[:150])
+    assert len(single) == ANNOUNCED_SINGLY
+    assert {each["subject"] for each in single} <= {each.subject for each in many}
+    assert shared["what"].endswith("and 125 more: `leyden overview`")
+    assert shared["subject"] == ""
+    # Another kind is not delayed; this one is announced together ten minutes later.
+    owed = Alarm(Kind.ORDER_OWED, "you owe a buyer", "1FO")
+    (told,) = await look([*many, owed], minutes=1)
+    assert (told["type"], told["subject"]) == ("order.owed", "1FO")
+    (shared,) = await look([*many, owed], minutes=9)
+    assert shared["what"].endswith("and 45 more: `leyden overview`")
+    # One that comes and goes each minute announces no more than others.
+    flood = 0
+    for minute in range(120):
+        flood += len(await look([*many[:199], *many[199:][: minute % 2]], minutes=1))
+    assert flood <= 2 * ANNOUNCED_SINGLY + 2 * 12
+    *single, shared = await look([], hours=1)
+    assert {each["status"] for each in [*single, shared]} == {"cleared"}
+    assert await harness.database.reader.alarms.list_() == []
+
+
+async def test_a_broken_ledger_stays_told_when_the_program_starts_anew(
+    platform: Platform, harness: ShopHarness
+) -> None:
+    await harness.give_credit(5_000)
+    await more(harness, "1")
+    first = AlarmWatch(platform)
+    harness.now += timedelta(hours=1)
+    await first.check()
+    async with harness.database.transaction() as tx:
+        await alarm_watch.log_changes(tx, first.found or (), now=harness.now)
+    second = AlarmWatch(platform)
+    await second.check()  # verifies in an hour only
+    assert second.found == first.found
+    assert Kind.LEDGER_BROKEN in {each.kind for each in second.found or ()}
+    await more(harness, "-1")
+    harness.now += timedelta(hours=1)
+    await second.check()
+    assert Kind.LEDGER_BROKEN not in {each.kind for each in second.found or ()}
+
+
+async def test_a_finding_is_an_alarm_until_no_job_finds_it_for_its_time(
+    platform: Platform, harness: ShopHarness
+) -> None:
+    finding = Finding(
+        kind=Kind.TREASURY_DIFFERS,
+        subject="1FO",
+        what="the treasury has more",
+        kept=timedelta(days=1),
+    )
+    for _ in range(2):
+        async with harness.database.transaction() as tx:
+            await tx.findings.add([finding], now=harness.now)
+        (found,) = await list_alarms(platform, now=harness.now)
+        assert (found.kind, found.subject, found.what) == (
+            Kind.TREASURY_DIFFERS,
+            "1FO",
+            "the treasury has more",
+        )
+        harness.now += timedelta(hours=23)
+    harness.now += timedelta(hours=1)
+    assert await kinds(platform) == []

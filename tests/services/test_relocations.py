@@ -498,14 +498,14 @@ async def test_the_operator_is_told_of_a_move_that_does_not_come_to_its_end(
     shores.serve({**shores.sides, KUBERNETES: Occupied(shores.sides[KUBERNETES])})
     await shores.move(node)
     while (await shores.found(node)).failures < MOST_FAILURES:
-        assert await relocations.alarms(reader) == []
+        assert await relocations.alarms(reader) == {}
         await shores.fleet_harness.later(seconds=20)
-    (what,) = await relocations.alarms(reader)
+    (what,) = (await relocations.alarms(reader)).values()
     assert what.startswith(f"the move of node {node.id} to kubernetes has failed 5 ")
     assert what.endswith("another folder is there")
     shores.serve(shores.sides)
     assert (await shores.end(node)).runtime is KUBERNETES
-    assert await relocations.alarms(reader) == []
+    assert await relocations.alarms(reader) == {}
 
 
 async def test_what_an_owner_asks_meanwhile_is_done_once_it_has_arrived(
@@ -574,7 +574,7 @@ async def test_what_a_move_left_behind_is_deleted_even_after_its_node(
     shores.serve(shores.sides)
     await shores.fleet_harness.later(minutes=10)
     assert shores.sides[LOCAL].sealed == {}
-    assert await relocations.alarms(reader) == []
+    assert await relocations.alarms(reader) == {}
 
 
 async def test_a_stopped_node_is_moved_and_stays_stopped(shores: Shores) -> None:

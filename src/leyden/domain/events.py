@@ -254,25 +254,30 @@ ALARMS: Final[Mapping[str, EventType]] = {
     kind.value: EventType(
         name=kind.value,
         about=about,
-        example={"status": RAISED, "what": about},
+        example={"status": RAISED, "what": about, "subject": ""},
         scopes=frozenset(),
     )
     for kind, about in (
+        (Kind.BACKUP_NONE, "No backups of a mainnet installation are made."),
         (Kind.BACKUP_STALE, "The installation has no recent backup."),
         (Kind.CERTIFICATE_EXPIRING, "A certificate expires within 30 days."),
         (Kind.DISK_LOW, "A disk is nearly full."),
         (Kind.EMAIL_AWAY, "The mail server rejects emails."),
+        (Kind.INVOICE_UNKNOWN, "The treasury does not know an invoice of an order."),
         (Kind.LEDGER_BROKEN, "The ledger breaks one of its rules."),
         (Kind.MARKET_AWAY, "The auction does not respond."),
         (Kind.MOVE_STUCK, "The move of a node to another runtime keeps failing."),
         (Kind.NODE_CRASHING, "A node's lnd ends again and again."),
         (Kind.NODE_FAILED, "Nodes could not be started."),
         (Kind.NODE_UNKNOWN, "Nodes can't be observed: their machine is lost."),
+        (Kind.ORDER_OWED, "You owe a buyer money that only you can pay back."),
         (Kind.ORDER_STUCK, "An order needs attention."),
+        (Kind.ORDER_UNPAID, "A channel or ticket was made that nobody paid for."),
         (
             Kind.PAYMENT_REVERSED,
             "A chain reorganization removed a payment that was already spent.",
         ),
+        (Kind.PAYMENT_UNBOOKED, "A payment could not be booked."),
         (Kind.PEER_PORTS_LOW, "Few peer ports are left for new nodes."),
         (Kind.PEER_PORTS_TAKEN, "Another program has the peer port of a node."),
         (Kind.POOL_EXPIRING, "The Pool account expires soon."),
@@ -282,6 +287,7 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (Kind.SELLER_LOW, "The seller's wallet balance is low."),
         (Kind.TOR_AWAY, "Tor does not work, so onion addresses don't either."),
         (Kind.TREASURY_AWAY, "The treasury does not respond."),
+        (Kind.TREASURY_DIFFERS, "The treasury and the ledger differ."),
         (Kind.TREASURY_REPLACED, "The treasury is a different lnd than before."),
     )
 }

@@ -109,7 +109,8 @@ class Orders:
     async def overdue(self, before: datetime, *, most: int) -> list[Order]:
         """Return orders paid before then that wait for a ticket, or for the seller.
 
-        At most so many of each, the longest waiting first.
+        At most so many of each: first those with a ticket to come or a channel that is
+        signed, which no stranger can cause, and the longest waiting first.
         """
         found = []
         for waiting in (sql.overdue_tickets, sql.overdue_openings):

@@ -18,6 +18,7 @@ from leyden.storage.email_links import EmailLinks
 from leyden.storage.email_subscriptions import EmailSubscriptions
 from leyden.storage.emails import Emails
 from leyden.storage.events import Events
+from leyden.storage.findings import Findings
 from leyden.storage.first_steps import FirstStepsOfAll
 from leyden.storage.fundings import Fundings
 from leyden.storage.homes import Homes
@@ -55,6 +56,7 @@ from leyden.storage.subscription_deliveries import SubscriptionDeliveries
 from leyden.storage.subscriptions import Subscriptions
 from leyden.storage.tasks import Tasks
 from leyden.storage.treasury import Treasury
+from leyden.storage.treasury_checks import TreasuryChecks
 from leyden.storage.webhooks import Webhooks
 
 _Store = TypeVar("_Store")
@@ -109,6 +111,7 @@ class Stores:
     emails = _store(Emails)
     events = _store(Events)
     first_steps = _store(FirstStepsOfAll)
+    findings = _store(Findings)
     fundings = _store(Fundings)
     homes = _store(Homes)
     invitations = _store(Invitations)
@@ -144,4 +147,5 @@ class Stores:
     subscriptions = _store(Subscriptions)
     tasks = _store(Tasks)
     treasury = _store(Treasury)
+    treasury_checks = _store(TreasuryChecks)
     webhooks = _store(Webhooks)

@@ -4,7 +4,16 @@ There is no foreign key to the organization: its check would lock the organizati
 after the log's, while another transaction has locked that row and waits for the log.
 """
 
-from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
 
 from leyden.storage.tables import metadata
 
@@ -34,10 +43,41 @@ events = Table(
 )
 # Alarms that were announced as raised, and not yet as cleared.
 alarms = Table(
+    "raised_alarm",
+    metadata,
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("since", BigInteger, nullable=False),
+    PrimaryKeyConstraint("kind", "subject", "reason"),
+)
+# What the release before this one announced, by kind alone. Only that release uses it,
+# while both run.
+alarms_by_kind = Table(
     "alarm",
     metadata,
     Column("kind", Text, primary_key=True),
     Column("since", BigInteger, nullable=False),
+)
+# When the alarms were checked last, by the process that logs them: one row.
+alarm_checks = Table(
+    "alarm_check",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    CheckConstraint("id = 1", name="only_one"),
+)
+# What jobs found wrong, and no other table shows afterwards.
+findings = Table(
+    "finding",
+    metadata,
+    Column("kind", Text, nullable=False),
+    Column("subject", Text, nullable=False),
+    Column("what", Text, nullable=False),
+    Column("found", BigInteger, nullable=False),  # the last time
+    Column("until", BigInteger, nullable=False),
+    PrimaryKeyConstraint("kind", "subject"),
 )
 
 _once = events.c.once.is_not(None)

@@ -200,6 +200,17 @@ treasuries = Table(
     CheckConstraint("id = 1", name="only_one"),
 )
 
+# When the ledger was last compared with the treasury.
+treasury_checks = Table(
+    "treasury_check",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    Column("orders", Integer, nullable=False),
+    Column("differences", Integer, nullable=False),
+    CheckConstraint("id = 1", name="only_one"),
+)
+
 leases = Table(
     "lease",
     metadata,

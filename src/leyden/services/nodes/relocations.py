@@ -61,14 +61,14 @@ async def request(
     return moved
 
 
-async def alarms(rows: Stores) -> list[str]:
-    """Return the moves that keep failing after the copy, which none gives up."""
-    return [
-        f"the move of node {each.node_id} to {each.target} has failed {each.failures} "
-        f"times while {each.step}, and is retried: {each.why}"
+async def alarms(rows: Stores) -> dict[str, str]:
+    """Return the moves that keep failing after the copy, by the id of the node."""
+    return {
+        each.node_id: f"the move of node {each.node_id} to {each.target} has failed "
+        f"{each.failures} times while {each.step}, and is retried: {each.why}"
         for each in await rows.relocations.unfinished()
         if each.failures >= MOST_FAILURES
-    ]
+    }
 
 
 async def step(fleet: Fleet, work: ClaimedTask) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 import shutil
-from collections import Counter
 from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
@@ -28,61 +27,126 @@ from leyden.services.nodes import (
 )
 from leyden.services.nodes.fleet import ROUTES, Fleet
 from leyden.services.operators import node_alarms
-from leyden.services.operators.attention import LATE, needing_attention
+from leyden.services.operators.attention import (
+    LATE,
+    AttentionItem,
+    needing_attention,
+)
 from leyden.services.operators.backups import results
 from leyden.services.platform import Platform
 from leyden.storage.counts import Queue
+from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 _MANY_ATTEMPTS: Final = 10  # a task with as many counts as failing
 _ANSWERS_WITHIN_S: Final = 5.0
 _LEAST_FREE: Final = 2 << 30
+_FOUND: Final = "found"  # by a job
+_KINDS: Final = frozenset(each.value for each in Kind)
 
 
 class Alarm(Struct, frozen=True):
-    """Something that an operator has to look after."""
+    """Something that an operator has to look after.
+
+    An alarm is announced when it is raised and when it is cleared. Kind, subject and
+    reason tell it from others; its text may change meanwhile.
+    """
 
     kind: Kind
     what: str
+    subject: str = ""  # what it is about, like an order's id; empty: the installation
+    reason: str = ""  # tells alarms of one kind and subject apart
+
+    @property
+    def key(self) -> tuple[str, str, str]:
+        """What tells it from other alarms."""
+        return self.kind.value, self.subject, self.reason
 
     def __str__(self) -> str:
         """Return the alarm as one line."""
         return self.what
 
 
-async def list_alarms(platform: Platform, *, now: datetime) -> list[Alarm]:
-    """List the alarms, except the ledger's: `verify` reads every entry for those."""
-    counts = platform.database.reader.counts
-    queues = await counts.tasks()
-    found = _queues(queues, now)
-    for node in await node_alarms.list_(platform.database.reader, now=now):
-        found.append(Alarm(node.kind, node.what))
-    stuck = Counter(each.why for each in await needing_attention(platform, now=now))
-    for why, number in stuck.items():
-        orders = "1 order needs" if number == 1 else f"{number} orders need"
-        found.append(Alarm(Kind.ORDER_STUCK, f"{orders} attention: {why}"))
-    found += await _reversed(platform)
+async def list_alarms(
+    platform: Platform,
+    *,
+    now: datetime,
+    orders: Sequence[AttentionItem] | None = None,
+) -> list[Alarm]:
+    """List the alarms, except the ledger's: `verify` reads every entry for those.
+
+    `orders` are those that need attention, if they were read already.
+    """
+    if orders is None:
+        orders = await needing_attention(platform, now=now)
+    reader = platform.database.reader
+    queues = await reader.counts.tasks()
+    found = [
+        *_queues(queues, now),
+        *await _nodes(reader, now=now),
+        *_orders(orders),
+        *await _findings(reader, now=now),
+        *await _reversed(reader),
+    ]
     if platform.shop is not None:
         found += await _treasury(platform.shop)
         found += await _auction(platform.shop)
         found += await _seller(platform.shop)
     if platform.fleet is not None:
-        for each in await certificate_expiry.ending(platform.fleet):
-            what = f"the certificate of {each.what} expires {each.until:%Y-%m-%d}"
-            found.append(Alarm(Kind.CERTIFICATE_EXPIRING, what))
-        rows, rules = platform.database.reader, platform.fleet.rules
-        for what in await relocations.alarms(rows):
-            found.append(Alarm(Kind.MOVE_STUCK, what))
-        if what := await peer_addresses.alarm(rows, rules, now=now):
-            found.append(Alarm(Kind.PEER_PORTS_LOW, what))
-        if any(each.kind == ROUTES and each.most_attempts for each in queues):
-            found += await _peer_ports(platform.fleet)
-        found += await _tor(platform.fleet)
+        found += await _fleet(platform.fleet, queues, now=now)
     found += await _emails(platform)
-    for what in await results.alarms(platform, now=now):
-        found.append(Alarm(Kind.BACKUP_STALE, what))
+    what = results.missing(platform.settings)
+    if what and platform.settings.mainnet_backend:
+        found.append(Alarm(Kind.BACKUP_NONE, what))
+    for subject, what in (await results.alarms(platform, now=now)).items():
+        found.append(Alarm(Kind.BACKUP_STALE, what, subject))
     found += await asyncio.to_thread(disk, platform.settings.home_path)
     return found
+
+
+async def _nodes(reader: Stores, *, now: datetime) -> list[Alarm]:
+    return [
+        Alarm(each.kind, each.what, each.subject, each.reason)
+        for each in await node_alarms.list_(reader, now=now)
+    ]
+
+
+def _orders(orders: Sequence[AttentionItem]) -> list[Alarm]:
+    return [
+        Alarm(
+            each.alarm,
+            f"order {each.order.id}: {each.why}",
+            each.order.id,
+            f"{each.reason} {each.obstacle}".rstrip(),
+        )
+        for each in orders
+        if each.alarm is not None
+    ]
+
+
+async def _findings(reader: Stores, *, now: datetime) -> list[Alarm]:
+    return [
+        Alarm(Kind(kind), what, subject, _FOUND)
+        for kind, subject, what in await reader.findings.list_(now=now)
+        if kind in _KINDS  # else it is of a newer release
+    ]
+
+
+async def _fleet(
+    fleet: Fleet, queues: Sequence[Queue], *, now: datetime
+) -> list[Alarm]:
+    found = []
+    for each in await certificate_expiry.ending(fleet):
+        what = f"the certificate of {each.what} expires {each.until:%Y-%m-%d}"
+        found.append(Alarm(Kind.CERTIFICATE_EXPIRING, what, each.what))
+    reader = fleet.database.reader
+    for node_id, what in (await relocations.alarms(reader)).items():
+        found.append(Alarm(Kind.MOVE_STUCK, what, node_id))
+    if what := await peer_addresses.alarm(reader, fleet.rules, now=now):
+        found.append(Alarm(Kind.PEER_PORTS_LOW, what))
+    if any(each.kind == ROUTES and each.most_attempts for each in queues):
+        found += await _peer_ports(fleet)
+    return found + await _tor(fleet)
 
 
 def disk(folder: Path, *, least: int = _LEAST_FREE) -> list[Alarm]:
@@ -96,7 +160,7 @@ def disk(folder: Path, *, least: int = _LEAST_FREE) -> list[Alarm]:
         f"only {size(free)} free on the disk of {folder}: nodes stop when the disk is "
         "full"
     )
-    return [Alarm(Kind.DISK_LOW, what)]
+    return [Alarm(Kind.DISK_LOW, what, str(folder))]
 
 
 def _queues(queues: Sequence[Queue], now: datetime) -> list[Alarm]:
@@ -108,23 +172,21 @@ def _queues(queues: Sequence[Queue], now: datetime) -> list[Alarm]:
             what = f"{queue.kind}: failed {queue.most_attempts} times"
         else:
             continue
-        found.append(Alarm(Kind.QUEUE_LAGGING, what))
+        found.append(Alarm(Kind.QUEUE_LAGGING, what, queue.kind))
     return found
 
 
-async def _reversed(platform: Platform) -> list[Alarm]:
-    """Return an alarm about reversed payments that the buyers have not repaid."""
-    owing = await platform.database.reader.ledger.receivables()
-    if not owing:
-        return []
-    first, others = next(iter(owing)), len(owing) - 1
-    whose = f"of {first}" + (f" and {others} more" if others else "")
-    what = (
-        f"a chain reorganization removed {sum(owing.values()):,} sat that were already "
-        f"spent, {whose}: their next payment, or `leyden account correct`, repays the "
-        "debt"
-    )
-    return [Alarm(Kind.PAYMENT_REVERSED, what)]
+async def _reversed(reader: Stores) -> list[Alarm]:
+    """Return an alarm for each buyer who has not repaid a reversed payment."""
+    found = []
+    for organization_id, sats in (await reader.ledger.receivables()).items():
+        what = (
+            f"a chain reorganization removed {sats:,} sat that were already spent, of "
+            f"{organization_id}: their next payment, or `leyden account correct`, "
+            "repays the debt"
+        )
+        found.append(Alarm(Kind.PAYMENT_REVERSED, what, organization_id, str(sats)))
+    return found
 
 
 async def _emails(platform: Platform) -> list[Alarm]:
@@ -169,21 +231,21 @@ async def _seller(shop: Shop) -> list[Alarm]:
 
 
 async def _peer_ports(fleet: Fleet) -> list[Alarm]:
-    """Return which nodes' peer ports another program has."""
+    """Return an alarm for each node whose peer port another program has."""
     try:
         async with asyncio.timeout(_ANSWERS_WITHIN_S):
             blocked = await routes.blocked(fleet)
     except TimeoutError:
         return []
-    if not blocked:
-        return []
-    (node_id, port), *others = sorted(blocked.items())
-    more = f" (and those of {len(others)} more)" if others else ""
-    what = (
-        f"another program has port {port} of node {node_id}{more}: peers can't connect "
-        "until you stop that program"
-    )
-    return [Alarm(Kind.PEER_PORTS_TAKEN, what)]
+    return [
+        Alarm(
+            Kind.PEER_PORTS_TAKEN,
+            f"another program has port {port} of node {node_id}: peers can't connect "
+            "until you stop that program",
+            node_id,
+        )
+        for node_id, port in sorted(blocked.items())
+    ]
 
 
 async def _tor(fleet: Fleet) -> list[Alarm]:

@@ -3,12 +3,15 @@
 import logging
 from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
+from enum import StrEnum, auto
 from typing import Final
 
+from leyden.domain.alarms import Kind
 from leyden.domain.fundings import Obstacle
 from leyden.domain.orders import Order
 from leyden.errors import MarketAway
 from leyden.services.channels.missing_tickets import list_missing
+from leyden.services.channels.shop import ShopSettings
 from leyden.services.platform import Platform
 from leyden.values import Struct
 
@@ -16,32 +19,79 @@ log = logging.getLogger(__name__)
 
 # Work that is overdue by more than this counts as stuck.
 LATE: Final = timedelta(minutes=5)
+# After an order stopped waiting for its buyer's node, lnd may need this long to give up
+# the opening.
+_GIVES_UP: Final = timedelta(minutes=45)
 _MOST_ORDERS: Final = 200
-# An order that leaves nothing to do is shown for this long. A failed order is one, as
+# An order that leaves nothing to do is listed for this long. A failed order is one, as
 # its money was returned, unless its channel was signed.
 _SHOWN_FOR: Final = timedelta(days=7)
-_MISSING: Final = "the market lost the ticket: end the order with `leyden pool abandon`"
-_STUCK: Final = "the ticket is not created yet"
-_FAILED: Final = "the ticket could not be created"
-_DIRECT_FAILED: Final = "the channel could not be opened"
-_LATE_OPENING: Final = "the channel is not open yet"
-_CLOSED: Final = "the channel was closed before its lease ended"
-_UNPUBLISHED: Final = (
-    "the channel is signed but not published: see docs/direct-channels.md"
-)
-_GIVEN_AWAY: Final = (
-    "the payment was returned while the channel was signed: see docs/direct-channels.md"
-)
-_LOST: Final = (
-    "the channel can never open, and its price became credit: abandon the channel at "
-    "the seller's lnd; see docs/direct-channels.md"
-)
-_OWED: Final = (
-    "the channel can never open, and you owe its price to a buyer without an account: "
-    "pay it back by hand, and record that with `leyden account correct --kind refund`; "
-    "abandon the channel at the seller's lnd; see docs/direct-channels.md"
-)
-_IN_NO_BLOCK: Final = "the channel is unconfirmed: "
+
+
+class Reason(StrEnum):
+    """Why an order is listed."""
+
+    TICKET_MISSING = auto()
+    TICKET_LATE = auto()
+    TICKET_FAILED = auto()
+    OPENING_WAITS = auto()  # as long as it may: for the buyer's node, or a lower fee
+    OPENING_LATE = auto()
+    OPENING_FAILED = auto()
+    UNPUBLISHED = auto()
+    UNCONFIRMED = auto()
+    GIVEN_AWAY = auto()
+    LOST = auto()
+    OWED = auto()
+    CLOSED = auto()
+
+
+# What leaves an operator nothing to do has none: buyers, and strangers over LSPS1, can
+# cause it without paying, and each of their orders would hide others among many.
+_ALARMS: Final[Mapping[Reason, Kind | None]] = {
+    Reason.TICKET_MISSING: Kind.ORDER_STUCK,
+    Reason.TICKET_LATE: Kind.ORDER_STUCK,
+    Reason.TICKET_FAILED: None,
+    Reason.OPENING_WAITS: None,
+    Reason.OPENING_LATE: Kind.ORDER_STUCK,
+    Reason.OPENING_FAILED: None,
+    Reason.UNPUBLISHED: Kind.ORDER_STUCK,
+    Reason.UNCONFIRMED: Kind.ORDER_STUCK,
+    Reason.GIVEN_AWAY: Kind.ORDER_UNPAID,
+    Reason.LOST: Kind.ORDER_STUCK,
+    Reason.OWED: Kind.ORDER_OWED,
+    Reason.CLOSED: Kind.ORDER_STUCK,
+}
+_WHY: Final[Mapping[Reason, str]] = {
+    Reason.TICKET_MISSING: (
+        "the market lost the ticket: end the order with `leyden pool abandon`"
+    ),
+    Reason.TICKET_LATE: "the ticket is not created yet",
+    Reason.TICKET_FAILED: "the ticket could not be created",
+    Reason.OPENING_WAITS: "the channel is not open yet",
+    Reason.OPENING_LATE: (
+        "the channel is not open yet, and its payment should have been returned by now"
+    ),
+    Reason.OPENING_FAILED: "the channel could not be opened",
+    Reason.UNPUBLISHED: (
+        "the channel is signed but not published: see docs/direct-channels.md"
+    ),
+    Reason.UNCONFIRMED: "the channel is unconfirmed",
+    Reason.GIVEN_AWAY: (
+        "the payment was returned while the channel was signed: see "
+        "docs/direct-channels.md"
+    ),
+    Reason.LOST: (
+        "the channel can never open, and its price became credit: abandon the channel "
+        "at the seller's lnd; see docs/direct-channels.md"
+    ),
+    Reason.OWED: (
+        "the channel can never open, and you owe its price to a buyer without an "
+        "account: pay it back by hand, and record that with `leyden account correct "
+        "--kind refund`; abandon the channel at the seller's lnd; see "
+        "docs/direct-channels.md"
+    ),
+    Reason.CLOSED: "the channel was closed before its lease ended",
+}
 _OBSTACLES: Final[Mapping[Obstacle, str]] = {
     Obstacle.CAPPED: (
         "the fee rate has reached seller_bump_sat_per_vb; raise that setting, or wait"
@@ -66,7 +116,19 @@ class AttentionItem(Struct, frozen=True):
     """An order that needs attention."""
 
     order: Order
-    why: str
+    reason: Reason
+    obstacle: str = ""  # to its confirmation
+
+    @property
+    def why(self) -> str:
+        """The reason as a clause, with what to do about it."""
+        why = _WHY[self.reason]
+        return f"{why}: {_OBSTACLES[Obstacle(self.obstacle)]}" if self.obstacle else why
+
+    @property
+    def alarm(self) -> Kind | None:
+        """The kind of alarm that it raises; None if there is nothing to do."""
+        return _ALARMS[self.reason]
 
 
 async def needing_attention(
@@ -74,6 +136,7 @@ async def needing_attention(
 ) -> list[AttentionItem]:
     """List orders that need attention: ticket missing, late or failed."""
     reader = platform.database.reader.orders
+    rules = platform.shop.rules if platform.shop is not None else ShopSettings()
     late = await reader.overdue(now - LATE, most=_MOST_ORDERS)
     failed = await reader.failed(since=now - _SHOWN_FOR, most=_MOST_ORDERS)
     leases = platform.database.reader.leases
@@ -82,32 +145,42 @@ async def needing_attention(
     lost = await fundings.lost([each.id for each in failed])
     strangers = await platform.database.reader.lsps1_orders.of_orders(lost)
     obstacles = {
-        each.order_id: _IN_NO_BLOCK + _OBSTACLES[each.obstacle]
+        each.order_id: each.obstacle
         for each in await fundings.unconfirmed()
         if each.obstacle
     }
     unconfirmed = await reader.get_many(obstacles)
     return [
-        *(AttentionItem(each, _MISSING) for each in await _missing(platform)),
-        *(AttentionItem(each, _late(each)) for each in late),
+        *(
+            AttentionItem(each, Reason.TICKET_MISSING)
+            for each in await _missing(platform)
+        ),
+        *(AttentionItem(each, _late(each, rules, now=now)) for each in late),
         *(AttentionItem(each, _failed(each, lost, strangers)) for each in failed),
-        *(AttentionItem(each, obstacles[each.id]) for each in unconfirmed),
-        *(AttentionItem(each, _CLOSED) for each in await reader.get_many(closed)),
+        *(
+            AttentionItem(each, Reason.UNCONFIRMED, obstacles[each.id])
+            for each in unconfirmed
+        ),
+        *(AttentionItem(each, Reason.CLOSED) for each in await reader.get_many(closed)),
     ]
 
 
-def _late(order: Order) -> str:
+def _late(order: Order, rules: ShopSettings, *, now: datetime) -> Reason:
     if order.destination is None:
-        return _STUCK
-    return _UNPUBLISHED if order.channel_point else _LATE_OPENING
+        return Reason.TICKET_LATE
+    if order.channel_point:
+        return Reason.UNPUBLISHED
+    patience = rules.peer_patience_held if order.held_htlc else rules.peer_patience
+    waits = now - (order.paid_at or order.created) < patience + _GIVES_UP
+    return Reason.OPENING_WAITS if waits else Reason.OPENING_LATE
 
 
-def _failed(order: Order, lost: Collection[str], strangers: Collection[str]) -> str:
+def _failed(order: Order, lost: Collection[str], strangers: Collection[str]) -> Reason:
     if order.destination is None:
-        return _FAILED
+        return Reason.TICKET_FAILED
     if order.id in lost:
-        return _OWED if order.id in strangers else _LOST
-    return _GIVEN_AWAY if order.channel_point else _DIRECT_FAILED
+        return Reason.OWED if order.id in strangers else Reason.LOST
+    return Reason.GIVEN_AWAY if order.channel_point else Reason.OPENING_FAILED
 
 
 async def _missing(platform: Platform) -> list[Order]:

@@ -32,6 +32,7 @@ class NodeAlarm(Struct, frozen=True):
     kind: Kind
     what: str
     subject: str  # the node's id, or why nodes can't be observed
+    reason: str = ""
 
 
 async def list_(reader: Stores, *, now: datetime) -> list[NodeAlarm]:
@@ -50,7 +51,7 @@ async def list_(reader: Stores, *, now: datetime) -> list[NodeAlarm]:
                 f"the lnd of node {each.id} {_WORDS[trouble.cause]} {trouble.times} "
                 f"times in a row{_advice(trouble.cause)}"
             )
-            found.append(NodeAlarm(Kind.NODE_CRASHING, what, each.id))
+            found.append(NodeAlarm(Kind.NODE_CRASHING, what, each.id, trouble.cause))
     return found
 
 

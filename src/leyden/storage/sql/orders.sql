@@ -177,7 +177,7 @@ SELECT *
 FROM channel_order
 WHERE status = 'creating'
     AND paid_at < :before
-ORDER BY paid_at, id
+ORDER BY node_key IS NOT NULL, paid_at, id
 LIMIT :most;
 
 -- name: overdue_openings
@@ -186,7 +186,7 @@ FROM channel_order
 WHERE status = 'submitted'
     AND node_key IS NOT NULL
     AND +paid_at < :before
-ORDER BY +paid_at, id
+ORDER BY channel_point = '', +paid_at, id
 LIMIT :most;
 
 -- name: failed

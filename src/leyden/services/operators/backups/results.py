@@ -127,6 +127,19 @@ async def listed(platform: Platform) -> list[Shown]:
     return lines
 
 
+def missing(settings: Settings) -> str:
+    """Return what to do if no backups are made; "" if they are.
+
+    It is an alarm where nodes can run on mainnet, and a note elsewhere.
+    """
+    if settings.backup_store:
+        return ""
+    return (
+        "no backups of this installation are made: set backup_store, and run `leyden "
+        "backup init`"
+    )
+
+
 def intervals(settings: Settings) -> dict[Kind, timedelta]:
     """Return what runs automatically, and how often."""
     return {
@@ -135,56 +148,56 @@ def intervals(settings: Settings) -> dict[Kind, timedelta]:
     }
 
 
-async def alarms(platform: Platform, *, now: datetime) -> list[str]:
-    """Return the alarms about backups; usually none."""
+async def alarms(platform: Platform, *, now: datetime) -> dict[str, str]:
+    """Return the alarms about backups, by the job that each is about; usually none."""
     if not platform.settings.backup_store:
-        return []
+        return {}
     results = await platform.database.reader.backup_results.all_()
     every = intervals(platform.settings)
     found = await _lagging(platform, last(results, "channels"), now=now)
     if platform.database.is_alone and state.is_wanted(platform.settings):
-        found += _changes(platform.settings, now)
+        found |= _changes(platform.settings, now)
     for kind in WORDS:
         good, bad = last(results, kind), last(results, kind, ok=False)
         if bad is not None and (good is None or bad.at > good.at):
-            found.append(f"the last {WORDS[kind]} failed: {bad.detail}")
+            found[kind] = f"the last {WORDS[kind]} failed: {bad.detail}"
         elif (within := every.get(cast("Kind", kind))) is None:
             continue
         elif good is None:
-            found.append(f"no {WORDS[kind]} yet: run `leyden backup {kind}`")
+            found[kind] = f"no {WORDS[kind]} yet: run `leyden backup {kind}`"
         elif now - good.at > within + _LATE:
             hours = (now - good.at) // timedelta(hours=1)
-            found.append(
+            found[kind] = (
                 f"the last successful {WORDS[kind]} was {hours} h ago: run `leyden "
                 f"backup {kind}`"
             )
     return found
 
 
-def _changes(settings: Settings, now: datetime) -> list[str]:
+def _changes(settings: Settings, now: datetime) -> dict[str, str]:
     """Return an alarm if changes have been only on this machine for too long."""
     found = state.read(settings) or Following(chain="")
     late = now - datetime.fromtimestamp(max(found.until, found.began), now.tzinfo)
     if late < _LAGS:
-        return []
+        return {}
     minutes = late // timedelta(minutes=1)
     why = f": {found.trouble}" if found.trouble else ""
     since = f" for {minutes} min" if found.began else ""
-    return [f"changes of the database are only on this machine{since}{why}"]
+    what = f"changes of the database are only on this machine{since}{why}"
+    return {"changes": what}
 
 
 async def _lagging(
     platform: Platform, copied: BackupResult | None, *, now: datetime
-) -> list[str]:
+) -> dict[str, str]:
     newest = await platform.database.reader.backups.newest_channels(most=1)
     if not newest or (copied is not None and copied.began >= newest[0][1]):
-        return []
+        return {}
     if (late := now - newest[0][1]) < _LAGS:
-        return []
+        return {}
     minutes = late // timedelta(minutes=1)
-    return [
-        f"the newest channel backup has been only on this machine for {minutes} min"
-    ]
+    what = f"the newest channel backup has been only on this machine for {minutes} min"
+    return {"channels": what}
 
 
 def is_due(

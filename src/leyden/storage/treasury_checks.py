@@ -1,0 +1,41 @@
+"""The last comparison of the ledger with the treasury."""
+
+from datetime import datetime
+
+from leyden.domain.times import from_us, to_us
+from leyden.storage.statements import Run, SqlFile
+from leyden.values import Struct
+
+sql = SqlFile("treasury_checks")
+
+
+class TreasuryCheck(Struct, frozen=True, kw_only=True):
+    """When the treasury was last compared with the ledger, and what differed."""
+
+    at: datetime
+    orders: int  # whose payments were compared
+    differences: int
+
+
+class TreasuryChecks:
+    """The one row of treasury_check."""
+
+    def __init__(self, run: Run) -> None:
+        self._run = run
+
+    async def find(self) -> TreasuryCheck | None:
+        """Return the last comparison; None if there was none."""
+        rows = await self._run(sql.find)
+        if not rows:
+            return None
+        at, orders, differences = rows[0]
+        return TreasuryCheck(at=from_us(at), orders=orders, differences=differences)
+
+    async def save(self, done: TreasuryCheck) -> None:
+        """Store a comparison as the last one."""
+        await self._run(
+            sql.save,
+            at=to_us(done.at),
+            orders=done.orders,
+            differences=done.differences,
+        )
