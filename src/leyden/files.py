@@ -142,3 +142,10 @@ def _sync(folder: int) -> None:
     except OSError as error:
         if error.errno != errno.EINVAL:  # some file systems sync no folder
             raise
+
+
+def unreadable(error: Exception) -> str:
+    """Return in words why a file can't be read, or its content can't be used."""
+    if isinstance(error, OSError) and error.strerror:
+        return error.strerror.lower()
+    return "its content is not valid"

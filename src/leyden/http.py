@@ -3,7 +3,9 @@
 It closes those of calls that are not read to the end, and notices servers that vanish.
 """
 
+import os
 import socket
+import ssl
 from typing import Any, Final
 
 import aiohttp
@@ -50,3 +52,28 @@ class Connector(aiohttp.TCPConnector):
         super()._release(key, protocol, should_close=should_close)
         if left and transport is not None:
             transport.abort()
+
+
+_WORDS: Final[tuple[tuple[tuple[type[BaseException], ...], str], ...]] = (
+    (
+        (aiohttp.ClientConnectorCertificateError, ssl.SSLError),
+        "its certificate is not the expected one",
+    ),
+    ((TimeoutError,), "it did not answer in time"),
+    ((aiohttp.ClientConnectorDNSError,), "its name can't be resolved"),
+    (
+        (aiohttp.ServerDisconnectedError, ConnectionResetError),
+        "it closed the connection",
+    ),
+    ((aiohttp.ContentTypeError, ValueError), "its answer can't be read"),
+)
+
+
+def why(error: BaseException) -> str:
+    """Return in words why a call failed, for people who read no Python."""
+    for kinds, words in _WORDS:
+        if isinstance(error, kinds):
+            return words
+    if isinstance(error, OSError) and error.errno:
+        return os.strerror(error.errno).lower()
+    return "the connection failed"

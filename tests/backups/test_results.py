@@ -12,7 +12,6 @@ from leyden.domain.accounts import Organization
 from leyden.domain.times import utc_now
 from leyden.errors import SetupError
 from leyden.loops import queues
-from leyden.services.operators import oversight
 from leyden.services.operators.backups import keys, manifest, results, sealed_values
 from leyden.services.operators.backups.facts import Facts
 from leyden.services.operators.backups.keys import Bundle
@@ -48,8 +47,7 @@ async def keep(db: Database, *kept: BackupResult) -> None:
 
 
 async def alarms(platform: Platform, now: datetime) -> list[str]:
-    seen = await oversight.overview(platform, now=now)
-    return [each.what for each in seen.alarms if each.kind == "backup.stale"]
+    return list((await results.alarms(platform, now=now)).values())
 
 
 async def test_an_operator_is_told_when_backups_or_drills_are_late_or_fail(

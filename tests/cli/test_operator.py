@@ -8,6 +8,7 @@ import pytest
 
 from leyden import settings
 from leyden.app.opening import opened
+from leyden.app.shop import shop_of
 from leyden.domain.keys import is_key
 from leyden.errors import Unauthorized
 from leyden.market.simulated import SimulatedMarket
@@ -15,6 +16,8 @@ from leyden.services.people import api_keys
 from leyden.services.people import sign_in as signing_in
 from leyden.services.platform import Platform
 from leyden.storage.treasury_checks import TreasuryCheck
+from leyden.values import replace
+from tests.alarms import check_alarms
 from tests.cli.conftest import Typed, on_platform, told
 from tests.services.shop_harness import PRICE, ShopHarness
 
@@ -53,6 +56,14 @@ def put_task(kind: str, *, due: datetime) -> None:
             await tx.tasks.put(kind, "", due=due)
 
     on_platform(put)
+
+
+def look_for_alarms() -> None:
+    async def look(platform: Platform) -> None:
+        shop = shop_of(platform)
+        await check_alarms(replace(platform, shop=shop))
+
+    on_platform(look)
 
 
 def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> None:
@@ -223,9 +234,15 @@ def test_a_user_is_signed_out_everywhere(migrated: Typed, tmp_path: Path) -> Non
 
 
 def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
+    unchecked = migrated("overview")
+    assert unchecked.exit_code == 1
+    assert "nobody has checked for alarms yet" in unchecked.stdout
+    assert "all good" not in unchecked.stdout
+    assert "set backup_store" in unchecked.stdout
+    look_for_alarms()
     seen = told(migrated("overview", "--json"))
     assert (seen["alarms"], seen["nodes"], seen["orders"]) == ([], {}, {})
-    assert "all good" in migrated("overview").stdout
+    assert f"all good (checked {seen['checked']})" in migrated("overview").stdout
     assert told(migrated("fleet", "--json"))["ailing"] == []
     assert told(migrated("orders", "--json")) == {"orders": []}
     assert told(migrated("treasury", "--json"))["treasury"] is None
@@ -238,6 +255,7 @@ def test_a_new_installation_is_looked_over(migrated: Typed) -> None:
 def test_what_is_amiss_is_an_exit_code(migrated: Typed) -> None:
     late = datetime.now(UTC) - timedelta(hours=1)
     put_task("upkeep", due=late)
+    look_for_alarms()
     result = migrated("overview")
     assert result.exit_code == 1
     assert "upkeep: has not run for a while" in result.stdout
@@ -275,6 +293,7 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
     (need,) = told(migrated("orders", "--json"))["orders"]
     assert (need["order_id"], need["status"]) == (order_id, "created")
     assert "leyden pool abandon" in need["why"]
+    look_for_alarms()
     seen = migrated("overview")
     assert seen.exit_code == 1
     assert f"order {order_id}: the market lost the ticket" in seen.stdout

@@ -13,8 +13,14 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from leyden import processes
-from leyden.domain.nodes import Network, Node
-from leyden.domain.observations import Observation, State, record_host, record_launch
+from leyden.domain.nodes import Cause, Network, Node
+from leyden.domain.observations import (
+    End,
+    Observation,
+    State,
+    record_host,
+    record_launch,
+)
 from leyden.domain.versions import Version
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
@@ -99,7 +105,7 @@ class FakeHands:
         self.runtime.watch(lambda _, seen: self.told.append(seen))
 
     async def crash(self, node: Node) -> None:
-        self._fake.end(node.id)
+        self._fake.end(node.id, end=End(cause=Cause.KILLED, why="signal SIGKILL"))
 
     async def ask_to_stop(self, node: Node) -> None:
         self._fake.end(node.id, asked=True)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.nodes import Node
+from leyden.domain.nodes import Cause, Node
 from leyden.domain.observations import State
 from leyden.errors import CannotStart, Conflict, NodeAway
 from leyden.values import replace
@@ -144,6 +144,8 @@ async def test_a_crash_is_told_as_one(hands: Hands, node: Node) -> None:
     await hands.crash(node)
     await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
     assert not hands.told[-1].asked
+    end = hands.told[-1].end
+    assert (end.cause, end.why) == (Cause.KILLED, "signal SIGKILL")
 
 
 async def test_the_owners_own_stop_is_told_as_one(hands: Hands, node: Node) -> None:

@@ -8,8 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leyden.domain.node_moves import Step, apply_command, plan
-from leyden.domain.nodes import Action, DesiredState, Node, Status
+from leyden.domain.nodes import (
+    Action,
+    Cause,
+    DesiredState,
+    Node,
+    Status,
+    Trouble,
+    Unknown,
+    reason_of,
+)
 from leyden.domain.observations import (
+    UNEXPLAINED,
+    End,
     Observation,
     State,
     observe,
@@ -18,11 +29,19 @@ from leyden.domain.observations import (
     record_launch,
 )
 from leyden.errors import NotAllowed
+from leyden.values import replace
 from tests.domain.nodes import NOON, a_node
 
 LND = "4711 88"
 HOUR = NOON + timedelta(hours=1)
 GONE = Observation(process=LND, alive=False)
+SHORT = End(cause=Cause.OUT_OF_MEMORY, why="OOMKilled")
+DRAINED = End(cause=Cause.INTERRUPTED, why="EvictionByEvictionAPI")
+NOBODY_SAW = observe(
+    a_node(Status.RUNNING, process=LND, launched_revision=1, launched_at=NOON),
+    GONE,
+    NOON,
+).trouble
 
 
 def a_live_node(status: Status = Status.STARTING, **changes: object) -> Node:
@@ -81,11 +100,16 @@ def test_an_lnd_that_has_not_said_a_word_changes_nothing() -> None:
 
 
 @pytest.mark.parametrize("status", Status)
-def test_what_is_not_known_changes_nothing(status: Status) -> None:
+def test_node_keeps_its_status_with_since_when_it_is_unknown(status: Status) -> None:
     node = a_live_node(status, has_wallet=True)
-    assert observe(node, Observation(process=LND, known=False), NOON) == node
-    blind = Observation(process=LND, known=False, alive=False)
-    assert observe(node, blind, NOON) == node
+    lost = Observation(process=LND, known=False, why="machine-2 does not respond")
+    unknown = observe(node, lost, NOON)
+    since_noon = Unknown(since=NOON, why="machine-2 does not respond")
+    assert unknown == replace(node, unknown=since_noon)
+    blind = Observation(process=LND, known=False, alive=False, why=lost.why)
+    assert observe(unknown, blind, HOUR) == unknown
+    assert observe(unknown, Observation(process=LND), HOUR) == node
+    assert observe(unknown, GONE, HOUR).unknown is None
 
 
 @pytest.mark.parametrize("state", State)
@@ -163,14 +187,26 @@ def test_a_launch_is_recorded_whole() -> None:
         launched_at=HOUR,
     )
     assert record_failure(a_node(Status.STOPPED, crashes=2), now=HOUR) == a_node(
-        Status.FAILED, crashes=3, due=HOUR + timedelta(seconds=4)
+        Status.FAILED,
+        crashes=3,
+        due=HOUR + timedelta(seconds=4),
+        trouble=Trouble(cause=Cause.NOT_STARTED, reason="", why=""),
     )
 
 
 @pytest.mark.parametrize(
     ("before", "asked", "status", "after"),
     [
-        ({}, False, Status.STOPPED, {"crashes": 1, "due": HOUR + timedelta(seconds=1)}),
+        (
+            {},
+            False,
+            Status.STOPPED,
+            {
+                "crashes": 1,
+                "due": HOUR + timedelta(seconds=1),
+                "trouble": NOBODY_SAW,
+            },
+        ),
         ({}, True, Status.STOPPED, {"wanted": DesiredState.STOPPED}),
         ({"wanted": DesiredState.STOPPED}, False, Status.STOPPED, {}),
         ({"revision": 2}, False, Status.RUNNING, {"due": HOUR}),
@@ -235,8 +271,65 @@ def test_a_launch_that_cannot_be_made_fails_nothing_that_is_no_longer_wanted(
 
 def test_a_launch_that_fails_and_may_run_has_its_process() -> None:
     node = a_live_node(Status.STARTING)
-    unknown = Observation(process=LND, known=False)
-    assert record_failure(node, now=NOON, seen=unknown) == node
+    unknown = Observation(process=LND, known=False, why="away")
+    after = record_failure(node, now=NOON, seen=unknown)
+    assert after == replace(node, unknown=Unknown(since=NOON, why="away"))
+
+
+def ended(end: End, node: Node | None = None, **changes: object) -> Node:
+    gone = Observation(process=LND, alive=False, end=end)
+    return observe(node or a_live_node(Status.STARTING, **changes), gone, NOON)
+
+
+def test_node_says_why_its_lnd_ended_until_a_command() -> None:
+    node = ended(SHORT)
+    assert node.trouble is not None
+    assert (node.trouble.cause, node.trouble.why) == (SHORT.cause, SHORT.why)
+    assert "larger size" in reason_of(node.status, node.trouble)
+    node = record_launch(node, process=LND, revision=1, now=NOON)
+    node = observe(node, says(State.LOCKED), NOON)
+    assert "ran out of memory" in reason_of(node.status, node.trouble)
+    node = ended(SHORT, node)
+    assert "2 times in a row" in reason_of(node.status, node.trouble)
+    other = ended(UNEXPLAINED, a_live_node(trouble=node.trouble)).trouble
+    assert other is not None
+    assert other.times == 1
+    assert reason_of(Status.RUNNING, node.trouble) == ""
+    assert apply_command(node, Action.STOP, now=NOON).trouble is None
+    by_owner = Observation(process=LND, alive=False, asked=True, end=SHORT)
+    assert observe(a_live_node(), by_owner, NOON).trouble is None
+
+
+def test_node_has_not_crashed_when_its_machine_is_drained() -> None:
+    node = ended(DRAINED, crashes=2)
+    assert (node.status, node.crashes) == (Status.STOPPED, 2)
+    assert plan(node, NOON) is Step.WAIT
+    assert plan(node, NOON + timedelta(seconds=1)) is Step.START
+    assert "machine" in reason_of(node.status, node.trouble)
+    node = record_launch(node, process=LND, revision=1, now=NOON)
+    assert observe(node, says(State.SERVER_ACTIVE), NOON).trouble is None
+
+
+def test_failed_start_keeps_its_reason_while_it_is_tried_again() -> None:
+    never_ran = End(cause=Cause.NOT_STARTED, why="its pod was deleted")
+    node = record_failure(
+        ended(never_ran), now=NOON, seen=GONE, reason="No room.", why="0/2 machines"
+    )
+    assert (node.status, node.crashes) == (Status.FAILED, 1)
+    node = record_launch(node, process=LND, revision=1, now=NOON)
+    assert (node.status, reason_of(node.status, node.trouble)) == (
+        Status.STARTING,
+        "No room.",
+    )
+    assert reason_of(node.status, ended(never_ran, node).trouble) == "No room."
+    assert observe(node, says(State.WAITING_TO_START), NOON).trouble is None
+
+
+def test_start_that_fails_counts_once_when_its_pod_was_deleted_meanwhile() -> None:
+    gone = Observation(process=LND, alive=False, end=DRAINED)
+    for node in (a_live_node(Status.STARTING), ended(DRAINED)):
+        after = record_failure(node, now=NOON, seen=gone, reason="No room.")
+        assert (after.crashes, after.due) == (1, NOON + timedelta(seconds=1))
 
 
 def test_a_deleted_node_ends_quietly() -> None:

@@ -35,6 +35,7 @@ class StandInCluster:
         self.ends_watches = False  # at once
         self.is_busy = False  # and watches are to be asked for again, a second later
         self.log: bytes | None = b""  # None: it is gone, with its container
+        self.log_refusal = 0  # the status with which a log is refused
         self.tokens: dict[str, Object] = {}  # the status of each one's review
         self.is_away = False  # for who asks about one object, or a token
         # What pods use, as metrics-server has it; a status is a refusal.
@@ -127,14 +128,19 @@ class StandInCluster:
             return await self._watch(request, plural)
         self.calls.append(f"{request.method} {plural}")
         if of == "log":
-            if self.log is None:
-                return refusal(400, "BadRequest")
-            return web.Response(body=self.log)
+            return self._logged()
         if request.method == "POST":
             return self._created(plural, await request.json())
         if not name:
             return web.json_response(self._list(plural))
         return await self._one(request, plural, name)
+
+    def _logged(self) -> web.Response:
+        if self.log_refusal:
+            return refusal(self.log_refusal, "InternalError")
+        if self.log is None:
+            return refusal(400, "BadRequest")
+        return web.Response(body=self.log)
 
     async def _one(self, request: web.Request, plural: str, name: str) -> web.Response:
         if self.is_away:

@@ -11,8 +11,8 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from leyden.domain.nodes import Network, Node
-from leyden.domain.observations import Observation
+from leyden.domain.nodes import Cause, Network, Node, Unknown
+from leyden.domain.observations import End, Observation
 from leyden.domain.starts import NEVER, Start
 from leyden.domain.versions import OFFERED
 from leyden.errors import (
@@ -43,7 +43,7 @@ from leyden.runtimes.unknown import UnknownNodes
 from leyden.values import Struct, replace
 from tests.authority import Authority
 from tests.contracts.runtimes import until
-from tests.domain.nodes import a_node
+from tests.domain.nodes import NOON, a_node
 from tests.runtimes.stand_in_cluster import StandInCluster
 
 AUTHORITY = Authority()
@@ -198,7 +198,8 @@ async def test_a_pod_whose_start_broke_off_is_taken_away_if_it_never_runs(
     node = await hands.broken_off(a_node())
     assert (await hands.runtime(patience=0.001).observe(node)).alive
     await until(lambda: bool(hands.told))
-    assert hands.told == [Observation(process=node.process, alive=False)]
+    never_ran = End(cause=Cause.NOT_STARTED, why="its pod was deleted")
+    assert hands.told == [Observation(process=node.process, alive=False, end=never_ran)]
     assert hands.cluster.pod() is None
 
 
@@ -225,16 +226,20 @@ async def test_an_lnd_whose_machine_is_back_is_told_of_once(hands: Hands) -> Non
     await until_known(runtime, node, known=False)
     with pytest.raises(NodeAway):
         await runtime.stop(node)
-    assert hands.told == []
+    why = "machine machine-1 does not respond"
+    unknown = Observation(process=node.process, known=False, why=why)
+    assert hands.told == [unknown]
     hands.cluster.set_ready("True")
-    await until(lambda: bool(hands.told))
+    await until(lambda: len(hands.told) > 1)
     hands.cluster.set(hands.pod, **RUNS)
     hands.cluster.set_ready("False")
     hands.cluster.set(hands.pod, **ENDED)
     await until(lambda: not hands.told[-1].alive)
+    by_itself = End(cause=Cause.EXITED, why="exit code 0")
     assert hands.told == [
+        unknown,
         Observation(process=node.process),
-        Observation(process=node.process, alive=False, asked=True),
+        Observation(process=node.process, alive=False, asked=True, end=by_itself),
     ]
 
 
@@ -259,6 +264,40 @@ async def test_what_a_kubelet_ended_was_not_stopped_by_its_owner(
     hands.cluster.set(hands.pod, reason=reason, **ENDED)
     await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
     assert hands.told[-1].asked is asked
+
+
+async def test_pod_has_an_event_with_why_its_lnd_ended(hands: Hands) -> None:
+    node, runtime = await hands.broken_off(a_node()), hands.runtime()
+    hands.cluster.set(hands.pod, **RUNS)
+    await until_known(runtime, node, known=True)
+    at = "2026-03-01T12:00:00Z"
+    short = {"exitCode": 137, "reason": "OOMKilled", "finishedAt": at}
+    hands.cluster.set(hands.pod, terminated=short)
+    await until(lambda: hands.told[-1:] != [] and not hands.told[-1].alive)
+    assert hands.told[-1].end == End(cause=Cause.OUT_OF_MEMORY, why="OOMKilled")
+    (event,) = (o for (kind, _), o in hands.cluster.objects.items() if kind == "events")
+    assert event["involvedObject"]["uid"] == node.process
+    assert (event["reason"], event["message"], event["lastTimestamp"]) == (
+        "OutOfMemory",
+        "lnd ended: OOMKilled",
+        at,
+    )
+
+
+async def test_log_is_not_the_clusters_fault_when_a_machine_is_lost(
+    hands: Hands,
+) -> None:
+    hands.cluster.log_refusal = 500
+    homes = KubernetesHomes(hands.api, Told())
+    with pytest.raises(NodeAway, match="machine does not respond") as away:
+        await homes.log(a_node(), 9)
+    assert "machine" in away.value.message
+    hands.cluster.log_refusal = 503
+    with pytest.raises(ClusterAway):
+        await homes.log(a_node(), 9)
+    unknown = Unknown(since=NOON, why="machine-1 does not respond")
+    with pytest.raises(NodeAway):
+        await homes.log(a_node(unknown=unknown), 9)
 
 
 async def test_who_could_not_stop_an_lnd_is_told_when_the_cluster_answers(

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from leyden.domain.nodes import Cause
+from leyden.domain.observations import End
 from leyden.runtimes.kubernetes import pods
 from leyden.runtimes.kubernetes.kinds import (
     HELD,
@@ -131,6 +133,52 @@ def test_owners_are_told_what_hinders_and_operators_in_full(
     found = pods.hindrance(pod)
     assert reason in found.reason
     assert why in found.why
+
+
+DRAINED = Condition(
+    type="DisruptionTarget",
+    status="True",
+    reason="EvictionByEvictionAPI",
+    message="Eviction API: evicting",
+)
+
+
+def ended_with(code: int, reason: str = "Error") -> ContainerState:
+    return ContainerState(terminated=Terminated(exit_code=code, reason=reason))
+
+
+@pytest.mark.parametrize(
+    ("pod", "cause", "why"),
+    [
+        (a_pod(ended_with(137, "OOMKilled")), Cause.OUT_OF_MEMORY, "OOMKilled"),
+        (
+            a_pod(ended_with(137, "OOMKilled"), deleted="now"),
+            Cause.OUT_OF_MEMORY,
+            "OOMKilled",
+        ),
+        (a_pod(ended_with(137)), Cause.KILLED, "signal SIGKILL"),
+        (a_pod(ended_with(1)), Cause.EXITED, "exit code 1"),
+        (a_pod(ended_with(255)), Cause.EXITED, "exit code 255"),
+        (
+            a_pod(ended_with(0), deleted="now"),
+            Cause.INTERRUPTED,
+            "its pod was deleted",
+        ),
+        (
+            a_pod(ended_with(0), conditions=(DRAINED,), deleted="now"),
+            Cause.INTERRUPTED,
+            "EvictionByEvictionAPI: Eviction API: evicting",
+        ),
+        (
+            a_pod(ended_with(137), phase="Failed", reason="Evicted", message="disk"),
+            Cause.INTERRUPTED,
+            "Evicted: disk",
+        ),
+        (a_pod(machine="", deleted="now"), Cause.NOT_STARTED, "its pod was deleted"),
+    ],
+)
+def test_pod_says_why_its_lnd_ended(pod: Pod, cause: Cause, why: str) -> None:
+    assert pods.end(pod) == End(cause=cause, why=why)
 
 
 @pytest.mark.parametrize(("text", "revision"), [("7", 7), ("", 0), ("²", 0), ("-1", 0)])

@@ -23,7 +23,7 @@ from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.services.events import log
-from leyden.services.operators import alarm_watch
+from leyden.services.operators import alarm_watch, oversight
 from leyden.services.operators.alarm_watch import (
     ANNOUNCED_SINGLY,
     AlarmWatch,
@@ -206,6 +206,63 @@ async def test_an_alarm_is_counted_and_logged_when_it_begins_and_when_it_is_over
     assert await alarm_watch.check(platform, raised) == frozenset()
     assert metric(Kind.TREASURY_AWAY) == 0
     assert logged.records[-1].message == "alarm cleared"
+
+
+async def test_what_a_private_chain_starts_beside_us_is_no_alarm_before_it_was_there(
+    platform: Platform, harness: ShopHarness, tmp_path: Path
+) -> None:
+    certificate = tmp_path / "devnet" / "btcd" / "rpc.cert"
+    private = replace(platform.settings, testnet_rpc_certificate=str(certificate))
+    harness.payments.away = True
+    for settings, raised in ((platform.settings, 1), (private, 0)):
+        watch = AlarmWatch(replace(platform, settings=settings))
+        await watch.check()
+        assert len(watch.found or ()) == raised
+        assert metric(Kind.TREASURY_AWAY) == raised
+    harness.payments.away = False
+    await watch.check()
+    harness.payments.away = True
+    await watch.check()
+    assert [each.kind for each in watch.found or ()] == [Kind.TREASURY_AWAY]
+    late = AlarmWatch(replace(platform, settings=private))
+    harness.now += timedelta(minutes=31)
+    await late.check()
+    assert [each.kind for each in late.found or ()] == [Kind.TREASURY_AWAY]
+
+
+async def test_mainnet_without_backups_is_an_alarm(platform: Platform) -> None:
+    there = platform.settings
+    mainnet = replace(there, mainnet_backend="btcd")
+    for settings, expected in (
+        (there, []),
+        (mainnet, ["backup.none"]),
+        (replace(mainnet, backup_store="/b"), ["backup.stale", "backup.stale"]),
+    ):
+        assert await kinds(replace(platform, settings=settings)) == expected
+
+
+async def test_overview_shows_stored_alarms_and_how_old_the_last_look_is(
+    platform: Platform, harness: ShopHarness
+) -> None:
+    async def seen() -> tuple[list[str], str]:
+        found = await oversight.overview(platform, now=harness.now)
+        return [each.kind for each in found.alarms], found.not_checked
+
+    alarms, unchecked = await seen()
+    assert (alarms, unchecked.split(":")[0]) == (
+        [],
+        "nobody has checked for alarms yet",
+    )
+    watch = AlarmWatch(platform)
+    watch.found = frozenset({Alarm(Kind.PEER_PORTS_TAKEN, "port 9735 is taken")})
+    watch.checked_at = harness.now
+    async with harness.database.transaction() as tx:
+        await watch.record(tx)
+    assert await seen() == (["peer_ports.taken"], "")
+    harness.now += timedelta(minutes=4)
+    alarms, unchecked = await seen()
+    assert alarms == ["peer_ports.taken"]
+    assert unchecked.startswith("nobody has checked for alarms since 20")
 
 
 async def test_a_ledger_that_does_not_add_up_is_told(

@@ -1,8 +1,8 @@
 """Why a node could not be started: told to its owner, and in full to the operator."""
 
-from leyden.domain.nodes import Node, Status
+from leyden.domain.nodes import Cause, Node, Status, Trouble
 from leyden.services.nodes import failures, views
-from leyden.services.nodes.failures import Failure
+from leyden.services.nodes.records import Records
 from tests.services.fleet_harness import HARBOUR, FleetHarness
 
 FULL = "The disk of the node's machine is full. The operator must free space."
@@ -10,7 +10,8 @@ GONE = "The node's folder is not on its machine."
 
 
 async def told(fleet_harness: FleetHarness, node: Node) -> str:
-    return (await views.view(fleet_harness.fleet, HARBOUR, node.id)).failure
+    shown = await views.show(Records.of(fleet_harness.fleet), HARBOUR, node.id)
+    return shown.listed.reason
 
 
 async def kept(fleet_harness: FleetHarness) -> list[str]:
@@ -26,10 +27,9 @@ async def test_a_full_disk_is_told_until_the_node_starts(
     fleet_harness.runtime.fails_after = "nothing"
     node = await fleet_harness.running()
     assert (node.status, await told(fleet_harness, node)) == (Status.FAILED, FULL)
-    reader = fleet_harness.fleet.database.reader
-    found = await failures.find(reader, HARBOUR, node.id)
-    assert found == Failure(reason=FULL, why="[Errno 28] no space left on device")
-    assert await failures.find(reader, "pier", node.id) is None
+    assert node.trouble == Trouble(
+        cause=Cause.NOT_STARTED, reason=FULL, why="[Errno 28] no space left on device"
+    )
     fleet_harness.runtime.fails_after = ""
     await fleet_harness.later(seconds=1)
     assert await told(fleet_harness, node) == ""
@@ -56,13 +56,7 @@ async def test_another_reason_takes_its_place(fleet_harness: FleetHarness) -> No
     assert await kept(fleet_harness) == [FULL, GONE]
 
 
-async def test_what_is_no_ones_to_know_is_not_told(fleet_harness: FleetHarness) -> None:
-    node = await fleet_harness.create()
-    async with fleet_harness.fleet.database.transaction() as tx:
-        error = PermissionError(13, "Permission denied", "/srv/leyden/nodes/7")
-        await failures.note(tx, node, error, now=fleet_harness.now)
-    reader = fleet_harness.fleet.database.reader
-    found = await failures.find(reader, HARBOUR, node.id)
-    assert found is not None
-    assert found.reason == "lnd could not start. Ask the operator: the log says why."
-    assert "/srv/leyden/nodes/7" in found.why
+def test_what_is_no_ones_to_know_is_not_told() -> None:
+    error = PermissionError(13, "Permission denied", "/srv/leyden/nodes/7")
+    reason = failures.reason_of(error)
+    assert reason == "lnd could not start. Ask the operator: the log says why."

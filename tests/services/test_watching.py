@@ -8,7 +8,7 @@ from typing import Any, Self
 import pytest
 
 from leyden.certificates.authority import Authority
-from leyden.domain.nodes import Action, Status
+from leyden.domain.nodes import Action, Status, Unknown
 from leyden.domain.observations import State
 from leyden.domain.times import utc_now
 from leyden.errors import Lost, NodeAway
@@ -79,7 +79,11 @@ async def test_what_is_not_known_of_a_node_changes_nothing_and_is_tried_later(
     node = await fleet_harness.node(node.id)
     fleet_harness.runtime.lose(node.id)
     await fleet_harness.restart()
-    assert await fleet_harness.node(node.id) == node
+    after = await fleet_harness.node(node.id)
+    assert (after.status, after.process) == (node.status, node.process)
+    assert after.unknown == Unknown(
+        since=fleet_harness.now, why="its machine does not respond"
+    )
     await fleet_harness.ask(node, Action.RESTART)
     with pytest.raises(NodeAway, match="unknown"):
         await fleet_harness.work()
@@ -117,7 +121,11 @@ async def test_a_node_of_which_nothing_was_there_is_looked_for_again(
     await fleet_harness.restart()
     await fleet_harness.watching.check()
     await fleet_harness.settled()
-    assert await fleet_harness.node(node.id) == node
+    after = await fleet_harness.node(node.id)
+    assert (after.status, after.process) == (node.status, node.process)
+    await fleet_harness.watching.check()
+    await fleet_harness.settled()
+    assert await fleet_harness.node(node.id) == after
     fleet_harness.runtime.homes[node.id] = home
     await fleet_harness.watching.check()
     await fleet_harness.settled()
@@ -131,6 +139,11 @@ async def test_what_was_refused_while_a_machine_was_lost_is_done_at_its_return(
 ) -> None:
     node = await fleet_harness.running()
     fleet_harness.runtime.cut_off(node.id)
+    await fleet_harness.settled()
+    unknown = (await fleet_harness.node(node.id)).unknown
+    assert unknown == Unknown(
+        since=fleet_harness.now, why="its machine does not respond"
+    )
     await fleet_harness.ask(node, Action.RESTART)
     await fleet_harness.refused()
     assert await fleet_harness.work() == 0, "it waits"
@@ -139,6 +152,7 @@ async def test_what_was_refused_while_a_machine_was_lost_is_done_at_its_return(
     await fleet_harness.work()
     after = await fleet_harness.node(node.id)
     assert (after.status, len(fleet_harness.runtime.starts)) == (Status.WAITING_INIT, 2)
+    assert after.unknown is None
     assert after.process not in {"", node.process}
 
 

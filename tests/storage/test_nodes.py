@@ -8,6 +8,7 @@ from leyden.domain.accounts import Organization
 from leyden.domain.node_moves import apply_command
 from leyden.domain.nodes import (
     Action,
+    Cause,
     DesiredState,
     Listed,
     Node,
@@ -15,6 +16,8 @@ from leyden.domain.nodes import (
     PurchaseStatus,
     RuntimeName,
     Status,
+    Trouble,
+    Unknown,
 )
 from leyden.domain.versions import OFFERED
 from leyden.errors import NotFound, Stale, Violated
@@ -77,6 +80,10 @@ async def test_every_field_is_kept(db: Database) -> None:
         "onion": f"{'a' * 56}.onion",
         "runtime": RuntimeName.KUBERNETES,
         "moves_to": RuntimeName.LOCAL,
+        "trouble": Trouble(
+            cause=Cause.OUT_OF_MEMORY, reason="No memory.", why="OOMKilled", times=2
+        ),
+        "unknown": Unknown(since=NOON, why="machine-2 does not respond"),
     }
     fixed = ("id", "organization_id", "network", "type", "api_endpoint", "slot")
     known = {*changed, *fixed, "created", "edition"}

@@ -130,8 +130,10 @@ async def test_what_is_written_for_operators_stays_with_them(
 ) -> None:
     node = await fleet_harness.create("pier", organization_id=alice.organization_id)
     async with platform.database.transaction() as tx:
+        error = OSError("/srv/secret/path")
+        reason = failures.reason_of(error)
         await failures.note(
-            tx, node, OSError("/srv/secret/path"), now=fleet_harness.now
+            tx, node, reason=reason, why=str(error), now=fleet_harness.now
         )
     await corrections.correct(
         platform.database,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leyden.domain.nodes import DesiredState, Status
+from leyden.domain.nodes import Cause, DesiredState, Status, Trouble
 from leyden.web import node_tabs
 from leyden.web.next_steps import IN_LISTS, next_step
 from tests.domain.nodes import a_node, some_settings
@@ -54,7 +54,8 @@ def test_a_node_that_was_stopped_is_told_from_one_that_ended() -> None:
 
 
 def test_why_it_failed_is_said_with_it() -> None:
-    step = next_step(a_node(Status.FAILED), failure="The disk is full.")
+    full = Trouble(cause=Cause.NOT_STARTED, reason="The disk is full.", why="/srv")
+    step = next_step(a_node(Status.FAILED, trouble=full))
     assert step is not None
     assert step.text.startswith("The disk is full. The platform tries again")
 

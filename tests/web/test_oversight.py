@@ -9,6 +9,7 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.values import replace
 from leyden.web.state_map import SIDE, patches
+from tests.alarms import check_alarms
 from tests.api.flow.conftest import World
 from tests.services.fleet_harness import FleetHarness
 from tests.services.test_upkeep import FakeAuctionAccount
@@ -111,7 +112,7 @@ def test_a_map_of_ten_thousand_is_no_larger_than_one_of_ten() -> None:
 
 
 async def test_an_order_whose_ticket_was_lost_asks_for_a_person(
-    opal: Visitor, world: World
+    opal: Visitor, world: World, platform: Platform
 ) -> None:
     page = await ordered(opal)
     (request,) = world.payments.requests.values()
@@ -127,8 +128,11 @@ async def test_an_order_whose_ticket_was_lost_asks_for_a_person(
     assert "the market lost the ticket" in shown
     assert request.order_id in shown
     told = f"order {request.order_id}: the market lost the ticket"
+    assert "Nobody has checked" in (await opal.get("/app/operator")).text
+    await check_alarms(platform)
     assert told in (await opal.get("/app/operator")).text
     world.market.away = True
+    await check_alarms(platform)
     assert told not in (await opal.get("/app/operator")).text
 
 

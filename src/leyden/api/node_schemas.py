@@ -36,6 +36,11 @@ def item(
         update_available=update_available,
         peer_address=peer_address,
         onion_address=onion_address,
+        unknown_since=(
+            msgspec.UNSET
+            if listed.unknown_since is None
+            else to_iso(listed.unknown_since)
+        ),
     )
 
 
@@ -48,7 +53,7 @@ def single(shown: Shown, item: NodeItem) -> NodeAnswer:
             for each in shown.history
         ],
         settings=msgspec.convert(shown.settings, SettingsAnswer),
-        status_reason=shown.failure or msgspec.UNSET,
+        status_reason=shown.listed.reason or msgspec.UNSET,
     )
 
 

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from leyden.certificates import jws
 from leyden.errors import AuthorityAway, AuthorityRefused
+from leyden.http import why
 from leyden.values import Struct, hiding
 
 _CALL_S: Final = 30.0
@@ -198,7 +199,7 @@ class AcmeIssuer:
                 ):
                     content += more
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise AuthorityAway(type(error).__name__) from error
+            raise AuthorityAway(why(error)) from error
         if nonce := told.headers.get("Replay-Nonce"):
             self._nonces[:] = [nonce]  # the newest: older ones may have ended
         answer = _answer(told, content)

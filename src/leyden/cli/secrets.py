@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from leyden.errors import SetupError
+from leyden.files import unreadable
 
 _MISSING = "{}: set {}, or name a file that contains it"
 
@@ -22,9 +23,7 @@ def asked_for(
         try:
             found = file.read_text().removesuffix("\n").removesuffix("\r")
         except (OSError, UnicodeDecodeError) as error:
-            raise SetupError(
-                f"{file}: cannot be read ({type(error).__name__})"
-            ) from None
+            raise SetupError(f"{file}: cannot be read ({unreadable(error)})") from None
         if not found:
             raise SetupError(f"{file}: must not be empty")
         return found

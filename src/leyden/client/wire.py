@@ -188,4 +188,4 @@ def _why(error: BaseException) -> str:
         return "the connection was refused"
     if isinstance(error, http.client.RemoteDisconnected | ConnectionError):
         return "it closed the connection"
-    return type(error).__name__
+    return "the connection failed"

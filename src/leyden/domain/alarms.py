@@ -10,6 +10,7 @@ from leyden.values import Struct
 class Kind(StrEnum):
     """The kind of an alarm."""
 
+    BACKUP_NONE = "backup.none"
     BACKUP_STALE = "backup.stale"
     CERTIFICATE_EXPIRING = "certificate.expiring"
     DISK_LOW = "disk.low"
@@ -18,7 +19,9 @@ class Kind(StrEnum):
     LEDGER_BROKEN = "ledger.broken"
     MARKET_AWAY = "market.away"
     MOVE_STUCK = "move.stuck"
+    NODE_CRASHING = "node.crashing"
     NODE_FAILED = "node.failed"
+    NODE_UNKNOWN = "node.unknown"
     ORDER_OWED = "order.owed"
     ORDER_STUCK = "order.stuck"
     ORDER_UNPAID = "order.unpaid"

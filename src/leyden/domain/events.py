@@ -89,9 +89,19 @@ TYPES: Final[Mapping[str, EventType]] = {
             "waiting_unlock", "The node's wallet is locked.", status="waiting_unlock"
         ),
         _node_event("running", "The node is running.", status="running"),
-        _node_event("stopped", "The node has stopped.", status="stopped"),
         _node_event(
-            "failed", "The node could not be started; we try again.", status="failed"
+            "stopped",
+            "The node has stopped; `cause` and `reason` say why, if unexpectedly.",
+            status="stopped",
+            cause="out_of_memory",
+            reason="lnd ran out of memory and was stopped.",
+        ),
+        _node_event(
+            "failed",
+            "The node could not be started; we try again.",
+            status="failed",
+            cause="not_started",
+            reason="The disk of the node's machine is full.",
         ),
         _node_event(
             "updated",
@@ -248,6 +258,7 @@ ALARMS: Final[Mapping[str, EventType]] = {
         scopes=frozenset(),
     )
     for kind, about in (
+        (Kind.BACKUP_NONE, "No backups of a mainnet installation are made."),
         (Kind.BACKUP_STALE, "The installation has no recent backup."),
         (Kind.CERTIFICATE_EXPIRING, "A certificate expires within 30 days."),
         (Kind.DISK_LOW, "A disk is nearly full."),
@@ -256,7 +267,9 @@ ALARMS: Final[Mapping[str, EventType]] = {
         (Kind.LEDGER_BROKEN, "The ledger breaks one of its rules."),
         (Kind.MARKET_AWAY, "The auction does not respond."),
         (Kind.MOVE_STUCK, "The move of a node to another runtime keeps failing."),
+        (Kind.NODE_CRASHING, "A node's lnd ends again and again."),
         (Kind.NODE_FAILED, "Nodes could not be started."),
+        (Kind.NODE_UNKNOWN, "Nodes can't be observed: their machine is lost."),
         (Kind.ORDER_OWED, "You owe a buyer money that only you can pay back."),
         (Kind.ORDER_STUCK, "An order needs attention."),
         (Kind.ORDER_UNPAID, "A channel or ticket was made that nobody paid for."),

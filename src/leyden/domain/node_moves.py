@@ -112,8 +112,8 @@ def apply_command(
 ) -> Node:
     """Return the node after an owner's command, or raise NotAllowed.
 
-    A command takes effect at once and clears the crash count: an owner who
-    retries after fixing something need not wait for the pause after a crash.
+    A command takes effect at once and clears the crash count and its cause: an owner
+    who retries after fixing something need not wait for the pause after a crash.
     Only the data of a deleted node stays, for `kept`.
     """
     if not is_allowed(node, action):
@@ -123,6 +123,7 @@ def apply_command(
         status=MOVES[node.status, action],
         wanted=_WANTED.get(action, node.wanted),
         crashes=0,
+        trouble=None,
         due=now + kept if action is Action.DELETE else now,
     )
     if action in _REPLACES:

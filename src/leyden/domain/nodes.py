@@ -68,6 +68,33 @@ class ObservedEvent(StrEnum):
     BROKE = auto()  # no process could be started
 
 
+class Cause(StrEnum):
+    """Why a node's lnd ended unasked, or could not be started."""
+
+    NOT_STARTED = auto()  # no process could be started, or it never ran
+    OUT_OF_MEMORY = auto()  # the kernel killed it: it needed more than its share
+    KILLED = auto()  # by a signal
+    EXITED = auto()  # by itself
+    INTERRUPTED = auto()  # its machine was emptied or shut down, or its pod deleted
+    UNEXPLAINED = auto()  # nobody saw it end
+
+
+class Trouble(Struct, frozen=True, kw_only=True):
+    """Why a node's lnd does not run, or the last one ended, until that is over."""
+
+    cause: Cause
+    reason: str  # for the node's owner
+    why: str  # for the operator: with paths, and what the system said
+    times: int = 1  # in a row
+
+
+class Unknown(Struct, frozen=True, kw_only=True):
+    """Since when, and why, it is unknown whether a node's lnd runs."""
+
+    since: datetime
+    why: str
+
+
 class Network(StrEnum):
     """The network of a node in the API's words; settings choose the chain."""
 
@@ -137,6 +164,8 @@ class Node(Struct, frozen=True, kw_only=True):
     onion: str = ""  # the host of its onion service; it never changes
     runtime: RuntimeName = RuntimeName.LOCAL  # where the node's data is
     moves_to: RuntimeName | None = None  # while set, the node is not started
+    trouble: Trouble | None = None
+    unknown: Unknown | None = None  # set while its lnd can't be observed
 
     @property
     def has_process(self) -> bool:
@@ -193,6 +222,8 @@ class Listed(Struct, frozen=True, kw_only=True):
     edition: int
     peer_port: int  # 0 if peers can't reach it
     onion: str  # "" if it never had an onion service
+    reason: str = ""  # why it does not run, or its last lnd ended, for its owner
+    unknown_since: datetime | None = None  # set while its lnd can't be observed
 
     @property
     def stamp(self) -> "Stamp":
@@ -217,7 +248,18 @@ class Listed(Struct, frozen=True, kw_only=True):
             edition=node.edition,
             peer_port=node.open_peer_port,
             onion=node.onion,
+            reason=reason_of(node.status, node.trouble),
+            unknown_since=node.unknown.since if node.unknown else None,
         )
+
+
+def reason_of(status: str, trouble: Trouble | None) -> str:
+    """Return why a node does not run, or its last lnd ended; "" if all is well."""
+    if trouble is None or status == Status.RUNNING:
+        return ""
+    if trouble.times == 1 or trouble.cause is Cause.NOT_STARTED:
+        return trouble.reason
+    return f"{trouble.reason} This happened {trouble.times} times in a row."
 
 
 def check_name(name: str) -> str:

@@ -10,11 +10,19 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 from leyden.domain.node_moves import FIRST_PAUSE, LONGEST_PAUSE, MOVES
-from leyden.domain.nodes import DesiredState, Node, ObservedEvent
+from leyden.domain.nodes import (
+    Cause,
+    DesiredState,
+    Node,
+    ObservedEvent,
+    Status,
+    Trouble,
+    Unknown,
+)
 from leyden.values import Struct, replace
 
 # After running for this long, a crash counts as the first one again.
-_LONG_LIFE = timedelta(minutes=10)
+LONG_LIFE = timedelta(minutes=10)
 
 
 class State(StrEnum):
@@ -46,14 +54,42 @@ _HAVE_WALLET = frozenset(
 )
 
 
+class End(Struct, frozen=True, kw_only=True):
+    """Why a process ended, as far as its runtime can tell."""
+
+    cause: Cause
+    why: str = ""  # in the system's words
+
+
+UNEXPLAINED = End(cause=Cause.UNEXPLAINED)
+
+# What owners are told.
+_REASONS: Mapping[Cause, str] = {
+    Cause.NOT_STARTED: "lnd ended before it ran. Ask the operator: the log says why.",
+    Cause.OUT_OF_MEMORY: (
+        "lnd ran out of memory and was stopped. If it happens again, the node needs a "
+        "larger size: ask the operator."
+    ),
+    Cause.KILLED: "lnd was killed from outside. The operator may know why.",
+    Cause.EXITED: "lnd exited by itself. Its log may say why.",
+    Cause.INTERRUPTED: (
+        "The node's machine was emptied or shut down, so lnd was stopped. It is "
+        "started again."
+    ),
+    Cause.UNEXPLAINED: "lnd has ended, and nobody saw why. Its log may say it.",
+}
+
+
 class Observation(Struct, frozen=True, kw_only=True):
     """The current knowledge about one process."""
 
     process: str
-    known: bool = True  # False: the runtime can't observe it, so nothing changes
+    known: bool = True  # False: the runtime can't observe it; its status stays
+    why: str = ""  # it is unknown
     alive: bool = True
     state: State | None = None  # None: it has not reported one yet
     asked: bool = False  # it ended because its owner stopped lnd
+    end: End = UNEXPLAINED  # why it ended, if its owner did not stop it
 
 
 def record_host(node: Node, *, host: str) -> Node:
@@ -68,7 +104,12 @@ def record_launch(node: Node, *, process: str, revision: int, now: datetime) -> 
 
 
 def record_failure(
-    node: Node, *, now: datetime, seen: Observation | None = None
+    node: Node,
+    *,
+    now: datetime,
+    seen: Observation | None = None,
+    reason: str = "",
+    why: str = "",
 ) -> Node:
     """Record a failed launch; launches are retried with growing delay.
 
@@ -77,15 +118,18 @@ def record_failure(
     before. A process that may still run is not cleared. A node that was stopped or
     deleted meanwhile has not failed.
     """
+    trouble = Trouble(cause=Cause.NOT_STARTED, reason=reason, why=why)
     if seen is not None:
         after = observe(node, seen, now)
         if after.has_process or after.wanted is not DesiredState.RUNNING:
             return after
-        return _moved(after, ObservedEvent.BROKE)
+        if after.trouble is not None and after.trouble.cause is Cause.INTERRUPTED:
+            # An lnd that ran would be no failure, but this one never did.
+            after = _crashed(after, after.crashes + 1, now)
+        return _moved(replace(after, trouble=trouble), ObservedEvent.BROKE)
     if node.wanted is not DesiredState.RUNNING:
         return node  # a deleted node's `due` is when its data goes
-    crashes = node.crashes + 1
-    after = replace(node, crashes=crashes, due=now + pause(crashes))
+    after = _crashed(replace(node, trouble=trouble), node.crashes + 1, now)
     return _moved(after, ObservedEvent.BROKE)
 
 
@@ -97,18 +141,22 @@ def observe(node: Node, seen: Observation, now: datetime) -> Node:
     if seen.process != node.process:
         return node
     if not seen.known:
-        return node
+        since = now if node.unknown is None else node.unknown.since
+        return replace(node, unknown=Unknown(since=since, why=seen.why))
+    if node.unknown is not None:
+        node = replace(node, unknown=None)
     if seen.state in _HAVE_WALLET and not node.has_wallet:
         node = replace(node, has_wallet=True)
     if not seen.alive:
-        return _ended(node, asked=seen.asked, now=now)
+        return _ended(node, seen, now)
     if (
         seen.state is None
         or node.is_outdated
         or node.wanted is not DesiredState.RUNNING
     ):
         return node  # nothing new, or about an earlier process
-    return _moved(node, _MEANS[seen.state])
+    after = _moved(node, _MEANS[seen.state])
+    return replace(after, trouble=_remaining(after))
 
 
 def pause(crashes: int) -> timedelta:
@@ -121,21 +169,53 @@ def pause(crashes: int) -> timedelta:
     return min(wait, LONGEST_PAUSE)
 
 
-def _ended(node: Node, *, asked: bool, now: datetime) -> Node:
+def _ended(node: Node, seen: Observation, now: datetime) -> Node:
     after = replace(node, process="", launched_revision=0, launched_at=None)
     if node.wanted is not DesiredState.RUNNING:
         return _moved(after, ObservedEvent.ENDED)
     if node.is_outdated:
         return replace(after, due=now)  # as wanted: start the next one now
-    if asked:
-        return _moved(replace(after, wanted=DesiredState.STOPPED), ObservedEvent.ENDED)
-    crashes = 1 if _lived_long(node, now) else node.crashes + 1
-    after = replace(after, crashes=crashes, due=now + pause(crashes))
+    if seen.asked:
+        after = replace(after, wanted=DesiredState.STOPPED, trouble=None)
+        return _moved(after, ObservedEvent.ENDED)
+    after = replace(after, trouble=_caused(node.trouble, seen.end))
+    if seen.end.cause is Cause.INTERRUPTED:
+        after = replace(after, due=now + FIRST_PAUSE)  # no crash
+    else:
+        crashes = 1 if _lived_long(node, now) else node.crashes + 1
+        after = _crashed(after, crashes, now)
     return _moved(after, ObservedEvent.ENDED)
 
 
+def _crashed(node: Node, crashes: int, now: datetime) -> Node:
+    return replace(node, crashes=crashes, due=now + pause(crashes))
+
+
+def _caused(before: Trouble | None, end: End) -> Trouble:
+    same = before is not None and before.cause is end.cause
+    if before is not None and same and end.cause is Cause.NOT_STARTED:
+        return before  # which says why it could not be started
+    return Trouble(
+        cause=end.cause,
+        reason=_REASONS[end.cause],
+        why=end.why,
+        times=before.times + 1 if before is not None and same else 1,
+    )
+
+
+def _remaining(node: Node) -> Trouble | None:
+    """Return what is left of a node's trouble, now that its lnd has reported a state.
+
+    What ended an earlier lnd stays until the next command: it may end this one, too.
+    """
+    if node.trouble is None or node.trouble.cause is Cause.NOT_STARTED:
+        return None
+    is_over = node.status is Status.RUNNING and node.trouble.cause is Cause.INTERRUPTED
+    return None if is_over else node.trouble
+
+
 def _lived_long(node: Node, now: datetime) -> bool:
-    return node.launched_at is not None and now - node.launched_at >= _LONG_LIFE
+    return node.launched_at is not None and now - node.launched_at >= LONG_LIFE
 
 
 def _moved(node: Node, seen: ObservedEvent) -> Node:

@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import aiohttp
 
-from leyden.http import Connector
+from leyden.http import Connector, why
 from leyden.lnd import rest
 from leyden.lnd.rest import CALL_S, CONNECT_S, NODE, Errors
 from leyden.lnd.states import Address
@@ -95,9 +95,7 @@ class Lnd:
             ) as socket:
                 yield socket
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise self._errors.away(f"does not respond: {type(error).__name__}") from (
-                error
-            )
+            raise self._errors.away(f"does not respond: {why(error)}") from (error)
 
     @asynccontextmanager
     async def _request(
@@ -124,9 +122,7 @@ class Lnd:
             ) as response:
                 yield response
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            raise self._errors.away(f"does not respond: {type(error).__name__}") from (
-                error
-            )
+            raise self._errors.away(f"does not respond: {why(error)}") from (error)
 
 
 def session() -> aiohttp.ClientSession:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from leyden.errors import Away
+from leyden.files import unreadable
 from leyden.lnd.rest import CALL_S, CONNECT_S, Errors
 from leyden.lnd.states import Address
 from leyden.values import Struct
@@ -93,8 +94,7 @@ class Connection:
                 self._lnd = await self._connect()
         except (OSError, ssl.SSLError) as error:
             raise self._errors.away(
-                "can't be called, because its files can't be read: "
-                f"{type(error).__name__}"
+                f"can't be called, because its files can't be read: {unreadable(error)}"
             ) from None
         return self._lnd, macaroon
 

@@ -11,7 +11,7 @@ import errno
 from collections.abc import AsyncGenerator
 
 from leyden.domain.nodes import Node
-from leyden.domain.observations import Observation, State
+from leyden.domain.observations import UNEXPLAINED, End, Observation, State
 from leyden.errors import CannotStart, Conflict, NodeAway
 from leyden.runtimes.base import Checkpoint, LaunchSpec, OnObservation
 
@@ -80,7 +80,8 @@ class FakeRuntime:
         if node.id in self.unreadable:
             raise OSError(errno.EIO, "input/output error")
         if node.id not in self.homes or node.id in self._cut_off:
-            return Observation(process=node.process, known=False)
+            why = "its machine does not respond"
+            return Observation(process=node.process, known=False, why=why)
         seen = self._seen.get(node.id)
         if seen is None or seen.process != node.process:
             return Observation(process=node.process, alive=False)
@@ -107,6 +108,10 @@ class FakeRuntime:
     def cut_off(self, node_id: str) -> None:
         """Make a node's machine unreachable; its lnd keeps running there."""
         self._cut_off.add(node_id)
+        if (running := self.running.get(node_id)) is not None:
+            process, why = running.process, "its machine does not respond"
+            unknown = Observation(process=process, known=False, why=why)
+            self._on_observation(node_id, unknown)
 
     def reconnect(self, node_id: str) -> None:
         """Make a node's machine reachable again."""
@@ -125,11 +130,13 @@ class FakeRuntime:
         process = self.running[node_id].process
         self._see(node_id, Observation(process=process, state=state))
 
-    def end(self, node_id: str, *, asked: bool = False) -> None:
-        """End a node's lnd: stopped by its owner, or crashed."""
+    def end(self, node_id: str, *, asked: bool = False, end: End = UNEXPLAINED) -> None:
+        """End a node's lnd: stopped by its owner, or as `end` says."""
         running = self.running.pop(node_id, None)
         if running is not None:
-            gone = Observation(process=running.process, alive=False, asked=asked)
+            gone = Observation(
+                process=running.process, alive=False, asked=asked, end=end
+            )
             self._see(node_id, gone)
 
     def _refuse_cut_off(self, node: Node) -> None:

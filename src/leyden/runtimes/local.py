@@ -8,6 +8,7 @@ import asyncio
 import contextlib
 import logging
 import shutil
+import signal
 import ssl
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from functools import partial
@@ -15,8 +16,8 @@ from pathlib import Path
 from typing import Final, Protocol
 
 from leyden import processes
-from leyden.domain.nodes import Node
-from leyden.domain.observations import Observation, State
+from leyden.domain.nodes import Cause, Node
+from leyden.domain.observations import UNEXPLAINED, End, Observation, State
 from leyden.domain.versions import Version
 from leyden.errors import Conflict, NodeAway, SetupError
 from leyden.lnd import endings, home
@@ -139,7 +140,7 @@ class LocalRuntime:
         """Stop lnd: terminate, wait for the grace period, then kill."""
         if node.has_process:
             running = Identity.read(node.process)
-            if not processes.alive(running) and self._is_unknown(node):
+            if not processes.alive(running) and self._why_unknown(node):
                 raise NodeAway(f"node {node.id}: whether its lnd has ended is unknown")
         elif found := await self._holder(node):
             running = found
@@ -167,9 +168,11 @@ class LocalRuntime:
         if watched is None or watched.seen.process != node.process:
             running = Identity.read(node.process)
             if not processes.alive(running):
-                if self._is_unknown(node):
-                    return Observation(process=node.process, known=False)
-                return await self._ended(node, node.process, code=None)
+                if why := self._why_unknown(node):
+                    return Observation(process=node.process, known=False, why=why)
+                return await self._ended(
+                    node, node.process, out_of_memory=self._short(node)
+                )
             watched = self._watch(node, running)
         return watched.seen
 
@@ -211,7 +214,7 @@ class LocalRuntime:
         except SetupError as error:
             raise NodeAway(f"node {node.id}: {error.message}") from None
 
-    def _is_unknown(self, node: Node) -> bool:
+    def _why_unknown(self, node: Node) -> str:
         folder = self.layout.folder(node)
         if not folder.is_dir():
             why = f"{folder} is missing"
@@ -219,9 +222,8 @@ class LocalRuntime:
             why = "lnd runs where this process can't see it"
         else:
             self._unknown.discard(node.id)
-            return False
-        self._unknown.add(node.id, why)
-        return True
+            return ""
+        return self._unknown.add(node.id, why)
 
     def _watch(self, node: Node, running: Identity, *, new: bool = False) -> _Watched:
         process = running.written
@@ -269,23 +271,45 @@ class LocalRuntime:
     async def _await_end(self, node: Node, running: Identity) -> None:
         code = await _exited(running)
         self._watched[node.id].stream.close()
-        if self._cgroups is not None and self._cgroups.release(node.id):
-            log.warning("an lnd exceeded its memory limit", extra={"node": node.id})
-        self._report(node.id, await self._ended(node, running.written, code=code))
+        ended = await self._ended(
+            node, running.written, code=code, out_of_memory=self._short(node)
+        )
+        self._report(node.id, ended)
+
+    def _short(self, node: Node) -> bool:
+        """Remove the group of an ended lnd; return whether it ran out of memory."""
+        return self._cgroups is not None and self._cgroups.release(node.id)
 
     async def _ended(
-        self, node: Node, process: str, *, code: int | None
+        self,
+        node: Node,
+        process: str,
+        *,
+        code: int | None = None,
+        out_of_memory: bool = False,
     ) -> Observation:
         file = home.log_file(
             self.layout.home(node), self.layout.grounds[node.network].chain
         )
         words = await asyncio.to_thread(endings.log_end, file)
         asked = endings.stopped_by_owner(words, code)
-        return Observation(process=process, alive=False, asked=asked)
+        end = _end(code, out_of_memory=out_of_memory)
+        return Observation(process=process, alive=False, asked=asked, end=end)
 
     def _report(self, node_id: str, seen: Observation) -> None:
         self._watched[node_id].seen = seen
         self._on_observation(node_id, seen)
+
+
+def _end(code: int | None, *, out_of_memory: bool) -> End:
+    """Return why a process ended, from its exit code: minus the signal, if killed."""
+    if out_of_memory:
+        return End(cause=Cause.OUT_OF_MEMORY, why="the kernel killed it")
+    if code is None:  # an earlier run of ours started it
+        return UNEXPLAINED
+    if code < 0:
+        return End(cause=Cause.KILLED, why=f"signal {signal.Signals(-code).name}")
+    return End(cause=Cause.EXITED, why=f"exit code {code}")
 
 
 async def _exited(running: Identity) -> int | None:

@@ -27,8 +27,8 @@ class UnknownNodes:
     def __contains__(self, node_id: str) -> bool:
         return node_id in self._why
 
-    def add(self, node_id: str, why: str) -> None:
-        """Log that a node's state is unknown; once for each reason."""
+    def add(self, node_id: str, why: str) -> str:
+        """Log that a node's state is unknown, once for each reason; return `why`."""
         if self._why.get(node_id) != why:
             self._why[node_id] = why
             log.error(
@@ -37,6 +37,7 @@ class UnknownNodes:
                 extra={"why": why},
             )
         _count()
+        return why
 
     def discard(self, node_id: str) -> None:
         """Record that a node is observed again, or that another process watches it."""

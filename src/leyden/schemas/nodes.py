@@ -95,6 +95,13 @@ class NodeItem(msgspec.Struct):
     ]
     peer_address: PeerAddress
     onion_address: OnionAddress
+    unknown_since: Annotated[
+        str | UnsetType,
+        Meta(
+            description="Present while the node's machine can't be observed: since "
+            "when. `status` is from before."
+        ),
+    ] = UNSET
 
 
 class NodesAnswer(msgspec.Struct):
@@ -115,7 +122,7 @@ class CommandItem(msgspec.Struct):
     time: Time
 
 
-class NodeAnswer(NodeItem):
+class NodeAnswer(NodeItem, kw_only=True):
     """A node with its settings and its activity, newest first."""
 
     command_history: Annotated[
@@ -124,7 +131,10 @@ class NodeAnswer(NodeItem):
     settings: Annotated[SettingsAnswer, Meta(description="The node's settings.")]
     status_reason: Annotated[
         str | UnsetType,
-        Meta(description="Why the node failed; present only if it failed."),
+        Meta(
+            description="Why lnd could not be started, or why it ended last time; "
+            "present only until it runs again."
+        ),
     ] = UNSET
 
 

@@ -67,3 +67,12 @@ class Alarms:
         kind, subject, reason = alarm.key
         rows = await self._run(sql.remove, kind=kind, subject=subject, reason=reason)
         return bool(rows)
+
+    async def checked_at(self) -> datetime | None:
+        """Return when the alarms were checked last; None if they never were."""
+        rows = await self._run(sql.checked_at)
+        return from_us(rows[0][0]) if rows else None
+
+    async def keep_check(self, at: datetime) -> None:
+        """Store when the alarms were checked last."""
+        await self._run(sql.keep_check, at=to_us(at))

@@ -128,13 +128,6 @@ class Audit:
         )
         return [line_of(row) for row in rows]
 
-    async def node_failure(self, organization_id: str, node_id: str) -> Line | None:
-        """Return the last entry about why a node could not be started."""
-        rows = await self._run(
-            sql.node_failure, organization_id=organization_id, subject=node_id
-        )
-        return line_of(rows[0]) if rows else None
-
     async def actor(
         self, organization_id: str, subject: str, action: str, *, at: datetime
     ) -> str:

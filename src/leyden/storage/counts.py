@@ -2,7 +2,10 @@
 
 from datetime import datetime
 
-from leyden.domain.times import from_us
+from leyden.domain.nodes import Trouble, Unknown
+from leyden.domain.observations import LONG_LIFE
+from leyden.domain.times import from_us, to_us
+from leyden.storage.node_rows import trouble_of, unknown_of
 from leyden.storage.statements import AFTER_ALL, Run, SqlFile
 from leyden.values import Struct
 
@@ -31,7 +34,7 @@ class ListedNode(Struct, frozen=True, kw_only=True):
 
 
 class FailingNode(Struct, frozen=True, kw_only=True):
-    """A node that crashes or cannot be started."""
+    """A node that crashes, or cannot be started or observed."""
 
     id: str
     name: str
@@ -40,6 +43,8 @@ class FailingNode(Struct, frozen=True, kw_only=True):
     version: str
     crashes: int
     due: datetime
+    trouble: Trouble | None
+    unknown: Unknown | None
 
 
 class FailingTask(Struct, frozen=True, kw_only=True):
@@ -94,7 +99,7 @@ class Counts:
             for id_, name, organization_id, status, version, runtime, created in rows
         ]
 
-    async def ailing(self, *, most: int) -> list[FailingNode]:
+    async def ailing(self, *, most: int, now: datetime) -> list[FailingNode]:
         """Return the nodes that need attention, the worst first."""
         return [
             FailingNode(
@@ -105,9 +110,21 @@ class Counts:
                 version=version,
                 crashes=crashes,
                 due=from_us(due),
+                trouble=trouble_of(trouble),
+                unknown=unknown_of(unknown),
             )
-            for id_, name, organization_id, status, version, crashes, due in (
-                await self._run(sql.ailing, most=most)
+            for (
+                id_,
+                name,
+                organization_id,
+                status,
+                version,
+                crashes,
+                due,
+                trouble,
+                unknown,
+            ) in await self._run(
+                sql.ailing, most=most, healthy_since=to_us(now - LONG_LIFE)
             )
         ]
 

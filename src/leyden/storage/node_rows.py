@@ -15,7 +15,10 @@ from leyden.domain.nodes import (
     PurchaseStatus,
     RuntimeName,
     Status,
+    Trouble,
     Type,
+    Unknown,
+    reason_of,
 )
 from leyden.domain.times import from_us, to_us
 from leyden.domain.versions import Version
@@ -23,6 +26,8 @@ from leyden.storage.statements import Row, Value
 
 _write = msgspec.json.Encoder().encode
 settings_of = msgspec.json.Decoder(NodeSettings).decode
+_trouble_of = msgspec.json.Decoder(Trouble).decode
+_unknown_of = msgspec.json.Decoder(Unknown).decode
 
 
 def row_of(node: Node) -> Mapping[str, Value]:
@@ -57,6 +62,8 @@ def row_of(node: Node) -> Mapping[str, Value]:
         "runtime": node.runtime,
         "moves_to": node.moves_to or "",
         "onion": node.onion,
+        "trouble": _write(node.trouble).decode() if node.trouble else "",
+        "unknown": _write(node.unknown).decode() if node.unknown else "",
     }
 
 
@@ -93,6 +100,8 @@ def node_of(row: Row) -> Node:
         runtime,
         moves_to,
         onion,
+        trouble,
+        unknown,
     ) = row
     return Node(
         id=id_,
@@ -124,7 +133,19 @@ def node_of(row: Row) -> Node:
         runtime=RuntimeName(runtime),
         moves_to=RuntimeName(moves_to) if moves_to else None,
         onion=onion,
+        trouble=trouble_of(trouble),
+        unknown=unknown_of(unknown),
     )
+
+
+def trouble_of(text: str) -> Trouble | None:
+    """Decode the column of a node's trouble."""
+    return _trouble_of(text) if text else None
+
+
+def unknown_of(text: str) -> Unknown | None:
+    """Decode the column that says that a node is unknown."""
+    return _unknown_of(text) if text else None
 
 
 def listed_of(row: Row) -> Listed:
@@ -144,7 +165,10 @@ def listed_of(row: Row) -> Listed:
         edition,
         peer_port,
         onion,
+        trouble,
+        unknown,
     ) = row
+    known = unknown_of(unknown)
     return Listed(
         id=id_,
         name=name,
@@ -160,6 +184,8 @@ def listed_of(row: Row) -> Listed:
         edition=edition,
         peer_port=peer_port or 0,
         onion=onion,
+        reason=reason_of(status, trouble_of(trouble)),
+        unknown_since=None if known is None else known.since,
     )
 
 

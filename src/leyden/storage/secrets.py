@@ -21,7 +21,7 @@ from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from leyden.errors import SetupError
-from leyden.files import write_private
+from leyden.files import unreadable, write_private
 from leyden.values import Struct, replace
 
 _VERSION = b"\x01"
@@ -86,7 +86,7 @@ def parse_keyring(content: bytes, path: Path) -> Keyring:
 
 def _unreadable(path: Path, error: Exception) -> SetupError:
     return SetupError(
-        f"secrets_file: {path} cannot be read ({type(error).__name__}); "
+        f"secrets_file: {path} cannot be read ({unreadable(error)}); "
         "restore it from your backup"
     )
 

@@ -4,7 +4,16 @@ There is no foreign key to the organization: its check would lock the organizati
 after the log's, while another transaction has locked that row and waits for the log.
 """
 
-from sqlalchemy import BigInteger, Column, Index, PrimaryKeyConstraint, Table, Text
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
 
 from leyden.storage.tables import metadata
 
@@ -50,6 +59,14 @@ alarms_by_kind = Table(
     metadata,
     Column("kind", Text, primary_key=True),
     Column("since", BigInteger, nullable=False),
+)
+# When the alarms were checked last, by the process that logs them: one row.
+alarm_checks = Table(
+    "alarm_check",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("at", BigInteger, nullable=False),
+    CheckConstraint("id = 1", name="only_one"),
 )
 # What jobs found wrong, and no other table shows afterwards.
 findings = Table(

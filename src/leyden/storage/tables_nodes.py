@@ -69,6 +69,9 @@ nodes = Table(
         "moves_to", Text, nullable=False, server_default=""
     ),  # "": it is not being moved
     Column("onion", Text, nullable=False, server_default=""),  # kept after deletion
+    # JSON: why its lnd does not run, or ended; why it can't be observed. "": neither
+    Column("trouble", Text, nullable=False, server_default=""),
+    Column("unknown", Text, nullable=False, server_default=""),
     one_of("network", Network),
     one_of("type", Type),
     one_of("status", Status),

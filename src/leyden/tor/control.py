@@ -207,4 +207,4 @@ def _read(file: Path) -> bytes:
 def _why(error: OSError) -> str:
     if isinstance(error, ConnectionRefusedError | FileNotFoundError):
         return "nothing listens there: start Tor, or correct tor_control"
-    return error.strerror or type(error).__name__
+    return error.strerror or "the connection failed"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from leyden.domain.nodes import DesiredState, Node, Status
-from leyden.values import Struct
+from leyden.domain.nodes import DesiredState, Node, Status, reason_of
+from leyden.values import Struct, replace
 
 
 class NextStep(Struct, frozen=True, kw_only=True):
@@ -73,22 +73,24 @@ IN_LISTS: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
 )
 
 
-def next_step(node: Node, *, failure: str = "") -> NextStep | None:
+def next_step(node: Node) -> NextStep | None:
     """Return what the node needs next, if it needs its owner at all."""
+    reason = reason_of(node.status, node.trouble)
     match node.status:
         case Status.WAITING_INIT if not node.settings.whitelist:
             return _UNREACHABLE
         case Status.WAITING_INIT:
             return _INIT if node.settings.rest else _WITHOUT_REST
         case Status.WAITING_UNLOCK:
-            return _LOCKED
+            return replace(_LOCKED, text=f"{reason} {_LOCKED.text}".lstrip())
         case Status.STOPPED:
             is_wanted = node.wanted is DesiredState.RUNNING
-            return _ENDED if is_wanted else _STOPPED
+            ended = replace(_ENDED, text=f"{reason} {_ENDED.text}".lstrip())
+            return ended if is_wanted else _STOPPED
         case Status.FAILED:
             return NextStep(
                 title="This node could not be started.",
-                text=f"{failure} The platform tries again automatically.".lstrip(),
+                text=f"{reason} The platform tries again automatically.".lstrip(),
                 label="Start now",
                 to="/start",
                 starts=True,

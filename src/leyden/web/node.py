@@ -53,7 +53,6 @@ async def show(visit: Visit) -> Response:
         mark=changing.mark(stamp),
         history=view.history[:10],
         settings=view.settings,
-        failure=view.failure,
         way=way,
         ports=fleet.rules.ports,
         sells_direct=visit.platform.shop is not None
@@ -173,7 +172,7 @@ def render(
         allowed={each for each in Action if may and is_allowed(node, each)},
         here=here,
         tabs=node_tabs.of_node(node, may_change=may, here=here),
-        step=next_step(node, failure=shown.get("failure", "")),
+        step=next_step(node),
         done=DONE.get(visit.query.text("done"), ""),
         **shown,
     )

@@ -9,6 +9,7 @@ import aiohttp
 from leyden.app import local_nodes
 from leyden.domain.nodes import Network
 from leyden.errors import SetupError
+from leyden.http import why
 from leyden.lnd.chains import Backend, Bitcoind, Btcd, Neutrino
 from leyden.services.platform import Platform
 
@@ -68,7 +69,7 @@ async def _fee_url(url: str) -> str:
         async with aiohttp.ClientSession() as session, session.get(url) as response:
             body = await response.json(content_type=None)
     except (aiohttp.ClientError, ValueError) as error:
-        return f"mainnet_fee_url: {url}: {type(error).__name__}"
+        return f"mainnet_fee_url: {url}: {why(error)}"
     if isinstance(body, dict) and body.get("fee_by_block_target"):
         return ""
     return f"mainnet_fee_url: {url} has no fee_by_block_target"
@@ -99,9 +100,7 @@ async def _ask(network: Network, backend: Backend, method: str, *words: int) -> 
                 )
             told = await response.json(content_type=None)
     except (aiohttp.ClientError, ValueError) as error:
-        raise SetupError(
-            f"{network}_rpc_host: {backend.host}: {type(error).__name__}"
-        ) from None
+        raise SetupError(f"{network}_rpc_host: {backend.host}: {why(error)}") from None
     if told.get("error"):
         raise SetupError(f"{network}: {method}: {told['error'].get('message')}")
     return told["result"]

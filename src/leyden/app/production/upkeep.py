@@ -71,7 +71,8 @@ async def metrics(platform: Platform) -> str:
 async def alarms(platform: Platform) -> str:
     """Check that there are no alarms."""
     seen = await oversight.overview(platform, now=platform.clock())
-    return "; ".join(each.what for each in seen.alarms)
+    found = [each.what for each in seen.alarms]
+    return "; ".join([*found, seen.not_checked] if seen.not_checked else found)
 
 
 async def _fresh(

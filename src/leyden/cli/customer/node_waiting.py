@@ -61,9 +61,13 @@ def print_result(
 
 
 def item(node: NodeItem) -> dict[str, Any]:
-    """Return a node's fields as in lists."""
+    """Return a node's fields as in lists; without those that are absent."""
     every = msgspec.structs.asdict(node)
-    return {field: every[field] for field in NodeItem.__struct_fields__}
+    return {
+        field: every[field]
+        for field in NodeItem.__struct_fields__
+        if every[field] is not msgspec.UNSET
+    }
 
 
 def print_node(node: NodeItem) -> None:

@@ -172,6 +172,8 @@ def show(session: Session, node: str, *, as_json: bool) -> None:
         print_json(found)
         return
     print_node(found)
+    if found.unknown_since:
+        print(f"\nits machine does not respond; unknown since {found.unknown_since}")
     if found.status_reason:
         print(f"\nreason for {found.status}\n{plain(found.status_reason)}")
     print("\nsettings")

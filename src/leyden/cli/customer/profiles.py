@@ -17,7 +17,7 @@ from leyden.cli.secrets import asked_for
 from leyden.client import ApiError, Client
 from leyden.client.wire import Server, address
 from leyden.errors import SetupError
-from leyden.files import write_private
+from leyden.files import unreadable, write_private
 
 _FILE = Path("leyden") / "profiles.json"
 _UNAUTHORIZED = 401
@@ -60,7 +60,7 @@ def load() -> Profiles:
     except FileNotFoundError:
         return Profiles()
     except (OSError, msgspec.MsgspecError) as error:
-        raise SetupError(f"{path}: cannot be read ({type(error).__name__})") from None
+        raise SetupError(f"{path}: cannot be read ({unreadable(error)})") from None
 
 
 def find(name: str) -> Profile:

@@ -43,7 +43,16 @@ def fleet(ctx: click.Context, *, as_json: bool) -> None:
             "nodes": await counts.nodes(),
             "versions": await counts.versions(),
             "ailing": [
-                {**asdict(each.node), "due": to_iso(each.node.due), "why": each.why}
+                {
+                    "id": each.node.id,
+                    "name": each.node.name,
+                    "organization_id": each.node.organization_id,
+                    "status": each.node.status,
+                    "version": each.node.version,
+                    "crashes": each.node.crashes,
+                    "due": to_iso(each.node.due),
+                    "why": each.why,
+                }
                 for each in await oversight.ailing(platform)
             ],
         }

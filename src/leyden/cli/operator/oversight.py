@@ -16,6 +16,7 @@ from leyden.cli.output import (
 from leyden.domain.orders import Order
 from leyden.domain.times import to_iso
 from leyden.services.operators import attention, job_labels, oversight
+from leyden.services.operators.oversight import Overview
 from leyden.storage.treasury_checks import TreasuryCheck
 from leyden.values import asdict
 
@@ -46,9 +47,14 @@ def overview(*, as_json: bool) -> None:
         print_json(
             {
                 "alarms": [
-                    {"alarm": each.kind.value, "what": each.what}
+                    {
+                        "alarm": each.kind,
+                        "what": each.what,
+                        "since": to_iso(each.since),
+                    }
                     for each in seen.alarms
                 ],
+                "checked": to_iso(seen.checked_at) if seen.checked_at else None,
                 "nodes": seen.nodes,
                 "orders": seen.orders,
                 "sources": seen.sources,
@@ -62,7 +68,7 @@ def overview(*, as_json: bool) -> None:
             }
         )
     else:
-        print(*([each.what for each in seen.alarms] or ["all good"]), sep="\n")
+        print(*_alarms(seen), sep="\n")
         for heading, counted in (
             ("nodes", seen.nodes),
             ("orders", seen.orders),
@@ -76,12 +82,21 @@ def overview(*, as_json: bool) -> None:
         if backups:
             print("\nbackups")
             print_rows(backups, empty="")
+        else:
+            print(f"\nbackups\n{seen.without_backups}")
         print("\nscheduled jobs")
         print_rows(_labelled(queues), empty="nothing")
         if tried:
             print("\nfailing jobs")
             print_rows(_labelled(tried), empty="")
-    sys.exit(int(bool(seen.alarms)))
+    sys.exit(int(bool(seen.alarms or seen.not_checked)))
+
+
+def _alarms(seen: Overview) -> list[str]:
+    found = [each.what for each in seen.alarms]
+    if seen.not_checked or seen.checked_at is None:
+        return [*found, seen.not_checked]
+    return found or [f"all good (checked {to_iso(seen.checked_at)})"]
 
 
 def _compared(check: TreasuryCheck) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 import msgspec
 
 from leyden.errors import SetupError
+from leyden.files import unreadable
 from leyden.lnd.trust import trusting
 from leyden.values import Struct
 
@@ -35,7 +36,7 @@ class Kept(Struct, frozen=True, kw_only=True):
             text = self.file.read_text()
         except (OSError, UnicodeDecodeError) as error:
             raise SetupError(
-                f"{self.file}: cannot be read ({type(error).__name__})"
+                f"{self.file}: cannot be read ({unreadable(error)})"
             ) from None
         return text.removesuffix("\n").removesuffix("\r")
 

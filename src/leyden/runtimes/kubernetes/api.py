@@ -25,7 +25,7 @@ import aiohttp
 import msgspec
 
 from leyden.errors import ClusterAway, ClusterRefused
-from leyden.http import Connector
+from leyden.http import Connector, why
 from leyden.runtimes.kubernetes.access import Access
 from leyden.runtimes.kubernetes.kinds import Metadata, Refusal
 from leyden.values import Struct, field
@@ -231,7 +231,7 @@ class Api:
                     yield answer
                     return
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            reason = str(error) or type(error).__name__
+            reason = str(error) or why(error)
             raise ClusterAway(f"{self.server} does not respond: {reason}") from error
 
 

@@ -7,9 +7,11 @@ come from the cluster's resource metrics, if it has them.
 
 import asyncio
 from collections.abc import Iterable, Mapping
+from http import HTTPStatus
 from typing import Final
 
 from leyden.domain.nodes import Node
+from leyden.errors import ClusterAway, NodeAway
 from leyden.lnd.tail import NewLines, Place
 from leyden.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Reports, Usage
 from leyden.runtimes.kubernetes import manifests
@@ -21,6 +23,13 @@ from leyden.values import replace
 # metrics-server measures every 15 s. A page shows the last values that were fetched.
 _FOR_ALL_S: Final = 15.0
 _FOR_ONE_S: Final = 60.0
+_NO_KUBELET: Final = frozenset(
+    {
+        HTTPStatus.INTERNAL_SERVER_ERROR,
+        HTTPStatus.BAD_GATEWAY,
+        HTTPStatus.GATEWAY_TIMEOUT,
+    }
+)
 _AT_A_TIME: Final = 250  # 4 µs each
 
 
@@ -38,7 +47,16 @@ class KubernetesHomes:
         The log of a pod has only the lines of its own lnd, and is deleted with it. The
         companion reports the end of the log of each earlier lnd.
         """
-        words = await pods_log(self._api, manifests.name(node), lines) or b""
+        try:
+            words = await pods_log(self._api, manifests.name(node), lines) or b""
+        except ClusterAway as error:
+            # The API server asks the kubelet of the pod's machine for the log.
+            if node.unknown is None and error.code not in _NO_KUBELET:
+                raise
+            raise NodeAway(
+                "the node's machine does not respond, so its log can't be read; try "
+                "again later"
+            ) from error
         said = await asyncio.to_thread(_lines, words)
         if len(said) < lines:
             before = _lines(await self._reports.log_tail(node.id))

@@ -58,6 +58,8 @@ class Terminated(Struct, frozen=True, kw_only=True, rename="camel"):
 
     exit_code: int = 0
     reason: str = ""
+    message: str = ""
+    finished_at: str = ""
 
 
 class ContainerState(Struct, frozen=True, kw_only=True):

@@ -4,13 +4,15 @@ If the cluster rejects one, the operator gets an error with the cluster's messag
 the node's owner a reason without it.
 """
 
+import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final, NamedTuple
 
-from leyden.domain.nodes import Node
+from leyden.domain.nodes import Cause, Node
+from leyden.domain.observations import End
 from leyden.domain.starts import Start
 from leyden.errors import CannotStart, ClusterRefused, NodeAway
 from leyden.lnd import endings
@@ -30,8 +32,16 @@ from leyden.runtimes.kubernetes.manifests import Manifest
 from leyden.runtimes.kubernetes.template import Template
 
 _LAST_LINES: Final = 300
+_EVENTS: Final[Mapping[Cause, str]] = {
+    Cause.OUT_OF_MEMORY: "OutOfMemory",
+    Cause.KILLED: "Killed",
+    Cause.EXITED: "Exited",
+}
 _QUOTA: Final = "exceeded quota"
 _VOLUMES: Final = "/api/v1/persistentvolumes"
+
+
+log = logging.getLogger(__name__)
 
 
 class Uids(NamedTuple):
@@ -170,6 +180,38 @@ class Objects:
                 }
             }
             await self._api.patch(self._api.path("pods", name), change, how=STRATEGIC)
+
+    async def tell(self, pod: Pod, end: End) -> None:
+        """Record in the cluster, as an event of its pod, why an lnd ended; once.
+
+        Who ended the pod itself has recorded that. Nothing depends on the event: one
+        that the cluster refuses is only logged.
+        """
+        if (reason := _EVENTS.get(end.cause)) is None:
+            return
+        at = pods.ended_at(pod)
+        event = {
+            "apiVersion": "v1",
+            "kind": "Event",
+            "metadata": {"name": f"{pod.metadata.name}.{pod.uid}"},
+            "involvedObject": {
+                "apiVersion": "v1",
+                "kind": "Pod",
+                "namespace": self._api.namespace,
+                "name": pod.metadata.name,
+                "uid": pod.uid,
+            },
+            "type": "Warning",
+            "reason": reason,
+            "message": f"lnd ended: {end.why}",
+            "source": {"component": "leyden"},
+            "count": 1,
+            **({"firstTimestamp": at, "lastTimestamp": at} if at else {}),
+        }
+        try:
+            await self._api.create(self._api.path("events"), event, Thing)
+        except ClusterRefused as error:
+            log.info("can't create an event of a pod", extra={"why": str(error)})
 
     async def was_stopped_by_owner(self, pod: Pod) -> bool:
         """Return whether an lnd that has ended was stopped by its owner.

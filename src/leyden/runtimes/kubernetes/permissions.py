@@ -48,6 +48,8 @@ OF_THE_NAMESPACE: Final = (
 # Optional: without it, nodes' memory and CPU usage is unknown (`leyden doctor` says
 # so).
 OF_METRICS: Final = (Permission(kind="pods", verbs=("list",), group="metrics.k8s.io"),)
+# Optional: without it, pods' events don't say why lnd ended.
+OF_EVENTS: Final = (Permission(kind="events", verbs=("create",)),)
 # In the whole cluster: machines, to notice lost ones; volumes, to delete those of nodes
 # that can no longer be restored; token reviews, to identify companions.
 OF_THE_CLUSTER: Final = (
@@ -138,7 +140,7 @@ def manifests(namespace: str, own: str) -> Iterator[dict[str, Any]]:
         "kind": "ServiceAccount",
         "metadata": {"name": _ACCOUNT, "namespace": own},
     }
-    of_the_role = (*OF_THE_NAMESPACE, *OF_METRICS)
+    of_the_role = (*OF_THE_NAMESPACE, *OF_METRICS, *OF_EVENTS)
     for kind, some in (("Role", of_the_role), ("ClusterRole", OF_THE_CLUSTER)):
         place = {"namespace": namespace} if kind == "Role" else {}
         metadata = {"name": _NAME, **place}

@@ -9,8 +9,11 @@ ended, or a person who knows that the machine is off removes the finalizer.
 """
 
 from collections.abc import Mapping
+from signal import Signals
 from typing import Final
 
+from leyden.domain.nodes import Cause
+from leyden.domain.observations import End
 from leyden.runtimes.kubernetes.kinds import (
     HELD,
     ContainerStatus,
@@ -28,6 +31,8 @@ ORIGINS: Final = "leyden/origins"
 CERTIFICATE: Final = "leyden/certificate"
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 _REMOVED: Final = "DeletionByPodGC"
+_OUT_OF_MEMORY: Final = "OOMKilled"
+_KILLED_BY: Final = 128  # an exit code above is this and a signal
 # The kubelet retries these; after this time they are unlikely to resolve themselves.
 _IMAGE_S: Final = 20.0
 _OTHER_S: Final = 120.0
@@ -71,6 +76,44 @@ def exit_code(pod: Pod) -> int | None:
     if status is None or status.state.terminated is None:
         return None
     return status.state.terminated.exit_code
+
+
+def end(pod: Pod) -> End:
+    """Return why the pod's lnd ended, if its owner did not stop it.
+
+    An eviction, a drain or a deleted pod is no crash, unless lnd ran out of memory.
+    """
+    status = _lnd(pod)
+    ended = None if status is None else status.state.terminated
+    by_others = _interruption(pod)
+    if ended is None:
+        return End(cause=Cause.NOT_STARTED, why=by_others)
+    if ended.reason == _OUT_OF_MEMORY:
+        return End(cause=Cause.OUT_OF_MEMORY, why=ended.reason)
+    if by_others:
+        return End(cause=Cause.INTERRUPTED, why=by_others)
+    number = ended.exit_code - _KILLED_BY
+    if number in set(Signals):
+        return End(cause=Cause.KILLED, why=f"signal {Signals(number).name}")
+    told = f": {ended.message}" if ended.message else ""
+    return End(cause=Cause.EXITED, why=f"exit code {ended.exit_code}{told}")
+
+
+def ended_at(pod: Pod) -> str:
+    """Return when the pod's lnd ended, in the cluster's words; "" if unknown."""
+    status = _lnd(pod)
+    ended = None if status is None else status.state.terminated
+    return "" if ended is None else ended.finished_at
+
+
+def _interruption(pod: Pod) -> str:
+    """Return who ended the pod: a drain, an eviction, its kubelet; "" if nobody did."""
+    for each in pod.status.conditions:
+        if each.type == "DisruptionTarget" and each.status == "True":
+            return f"{each.reason}: {each.message}".rstrip(": ")
+    if pod.status.reason:
+        return f"{pod.status.reason}: {pod.status.message}".rstrip(": ")
+    return "its pod was deleted" if pod.metadata.is_deleted else ""
 
 
 def unseen(pod: Pod, machines: Mapping[str, Machine]) -> str:

@@ -16,7 +16,7 @@ from collections.abc import AsyncGenerator
 from typing import Final
 
 from leyden.domain.nodes import Node
-from leyden.domain.observations import Observation, State
+from leyden.domain.observations import UNEXPLAINED, Observation, State
 from leyden.domain.starts import Start, next_number
 from leyden.errors import (
     CannotStart,
@@ -174,7 +174,6 @@ class KubernetesRuntime:
         node has no claim. Whether a pod is gone is read from the API server, because
         the informer may lag behind.
         """
-        unknown = Observation(process=node.process, known=False)
         try:
             await self._view.ready()
             pod = self._view.pods.get(manifests.name(node))
@@ -183,18 +182,18 @@ class KubernetesRuntime:
             if pod is None or pod.uid != node.process:
                 if await self._objects.has_claim(node):
                     return self._report_gone(node)
-                self._unknown.add(node.id, "its pod and its volume do not exist")
-                return unknown
+                why = self._unknown.add(node.id, "its pod and its volume do not exist")
+                return _unknown(node.process, why)
             if pods.has_ended(pod):
                 return await self._ended(node.id, pod)
         except (ClusterAway, ClusterRefused) as error:
-            self._unknown.add(node.id, str(error))
             self._observe_later(node)
-            return unknown
+            return _unknown(node.process, self._unknown.add(node.id, str(error)))
         watched = self._watch(node, pod, host=node.host)
         if not pods.is_running(pod) and node.id not in self._awaited:
             self._wait_later(node, pod, watched)
-        return unknown if self._launches.unseen(node.id, pod) else watched.seen
+        why = self._launches.unseen(node.id, pod)
+        return _unknown(node.process, why) if why else watched.seen
 
     def watch(self, on_observation: OnObservation) -> None:
         """Report each state and each end from now on."""
@@ -309,7 +308,10 @@ class KubernetesRuntime:
                 )
             return
         was_unseen = node_id in self._unknown
-        if not self._launches.unseen(node_id, pod) and was_unseen:
+        why = self._launches.unseen(node_id, pod)
+        if why and not was_unseen:
+            self._on_observation(node_id, _unknown(pod.uid, why))
+        elif was_unseen and not why:
             self._on_observation(node_id, watched.seen)
         if pods.is_running(pod) and watched.stream is None:
             watched.stream = Watch(
@@ -338,10 +340,13 @@ class KubernetesRuntime:
 
     async def _settle(self, node_id: str, pod: Pod, *, gone: bool) -> None:
         """Find out why an lnd has ended, report it, and release its pod."""
-        seen = Observation(process=pod.uid, alive=False)
+        end = pods.end(pod) if pods.has_ended(pod) else UNEXPLAINED
+        seen = Observation(process=pod.uid, alive=False, end=end)
         while not gone:
             try:
                 seen = await self._ended(node_id, pod)
+                if not seen.asked:
+                    await self._objects.tell(pod, seen.end)
                 if pod.metadata.is_deleted:
                     await self._objects.release(pod)
             except (ClusterAway, ClusterRefused) as error:
@@ -359,7 +364,8 @@ class KubernetesRuntime:
         """Return the observation of an lnd that has ended, whose pod still exists."""
         self._unknown.discard(node_id)
         asked = await self._objects.was_stopped_by_owner(pod)
-        return Observation(process=pod.uid, alive=False, asked=asked)
+        end = pods.end(pod)
+        return Observation(process=pod.uid, alive=False, asked=asked, end=end)
 
     def _report_gone(self, node: Node) -> Observation:
         """Return the observation that a node's pod is gone; report it if watched."""
@@ -385,6 +391,10 @@ class KubernetesRuntime:
         if not seen.alive and watched.stream is not None:
             watched.stream.close()
         self._on_observation(node_id, seen)
+
+
+def _unknown(process: str, why: str) -> Observation:
+    return Observation(process=process, known=False, why=why)
 
 
 def _nobody(_: str, __: Observation) -> None:

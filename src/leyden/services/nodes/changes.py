@@ -7,7 +7,7 @@ import logging
 from datetime import datetime
 from typing import Final
 
-from prometheus_client import Histogram
+from prometheus_client import Counter, Histogram
 
 from leyden.domain.node_moves import Step, plan
 from leyden.domain.nodes import DesiredState, Node, Status
@@ -22,6 +22,14 @@ _ANSWERING: Final = Histogram(
     "leyden_node_create_to_answering_seconds",
     "From the creation of a node until its first lnd waits for a wallet.",
     buckets=(0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 900),
+)
+
+_BY_OWNER: Final = "stopped_by_owner"
+_WANTED: Final = "wanted"
+_ENDS: Final = Counter(
+    "leyden_lnd_ends",
+    "Ends of lnds: wanted (a command), stopped_by_owner (through lnd), or the cause.",
+    ["cause"],
 )
 
 # Whichever: they are the same before and after.
@@ -48,12 +56,29 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
         await announcements.url_changed(tx, after, now=now)
     if after.wanted is DesiredState.DELETED is not before.wanted:
         await announcements.node_deleted(tx, after)
+    if before.has_process and not after.has_process:
+        _record_end(before, after)
     if after.status is not before.status:
         await announcements.announce(tx, after, [StatusChanged(after.status)], now=now)
         log.info("node %s: %s → %s", after.id, before.status, after.status)
         if after.status is Status.WAITING_INIT and _is_first_start(after):
             _ANSWERING.observe((now - after.created).total_seconds())
     return replace(after, edition=before.edition + 1)
+
+
+def _record_end(before: Node, after: Node) -> None:
+    """Count and log the end of an lnd, with what caused it."""
+    trouble = after.trouble
+    if after.wanted is not before.wanted:
+        cause = _BY_OWNER  # through lnd itself
+    elif after.wanted is not DesiredState.RUNNING or before.is_outdated:
+        cause = _WANTED
+    else:
+        cause = trouble.cause.value if trouble is not None else _WANTED
+    _ENDS.labels(cause).inc()
+    if trouble is not None and cause == trouble.cause:
+        said = {"cause": cause, "why": trouble.why}
+        log.warning("node %s: its lnd ended", after.id, extra=said)
 
 
 def _is_first_start(node: Node) -> bool:

@@ -8,10 +8,9 @@ import errno
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.nodes import Node, Status
+from leyden.domain.nodes import Cause, Node
 from leyden.errors import CannotStart
 from leyden.storage.stores import Stores
-from leyden.values import Struct
 
 FAILED: Final = "node failed"
 PLATFORM: Final = "platform"  # who acts where nobody asked
@@ -20,20 +19,17 @@ _FULL: Final = "The disk of the node's machine is full. The operator must free s
 _OTHER: Final = "lnd could not start. Ask the operator: the log says why."
 
 
-class Failure(Struct, frozen=True, kw_only=True):
-    """Why a node could not be started."""
-
-    reason: str  # for its owner
-    why: str  # for the operator: with paths, and what the system said
-
-
-async def note(tx: Stores, before: Node, error: Exception, *, now: datetime) -> None:
+async def note(
+    tx: Stores, before: Node, *, reason: str, why: str, now: datetime
+) -> None:
     """Record why a node could not be started, unless the same is recorded already."""
-    reason, why = _reason(error), str(error)
-    if before.status is Status.FAILED:
-        known = await find(tx, before.organization_id, before.id)
-        if known == Failure(reason=reason, why=why):
-            return
+    known = before.trouble
+    if (
+        known is not None
+        and known.cause is Cause.NOT_STARTED
+        and (known.reason, known.why) == (reason, why)
+    ):
+        return
     await tx.audit.add(
         at=now,
         actor=PLATFORM,
@@ -45,16 +41,8 @@ async def note(tx: Stores, before: Node, error: Exception, *, now: datetime) -> 
     )
 
 
-async def find(reader: Stores, organization_id: str, node_id: str) -> Failure | None:
-    """Return why a failed node could not be started; None if that is not recorded."""
-    line = await reader.audit.node_failure(organization_id, node_id)
-    if line is None:
-        return None
-    detail = line.detail
-    return Failure(reason=str(detail["reason"]), why=str(detail["why"]))
-
-
-def _reason(error: Exception) -> str:
+def reason_of(error: Exception) -> str:
+    """Return why a node could not be started, for its owner."""
     if isinstance(error, CannotStart):
         return error.reason
     if isinstance(error, OSError) and error.errno in _NO_ROOM:

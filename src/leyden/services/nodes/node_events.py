@@ -53,7 +53,16 @@ def of_change(before: Node, after: Node) -> Iterator[Event]:
     elif before.wanted is DesiredState.DELETED is not after.wanted:
         yield _event(after, "restored", status=after.status)
     elif after.status is not before.status and after.status in _TOLD:
-        yield _event(after, after.status, status=after.status)
+        yield _event(after, after.status, status=after.status, **_why(after))
+
+
+def _why(node: Node) -> dict[str, str]:
+    """Return why a node stopped or failed; empty texts if somebody wanted that."""
+    if node.status not in {Status.STOPPED, Status.FAILED}:
+        return {}
+    if node.trouble is None:
+        return {"cause": "", "reason": ""}
+    return {"cause": node.trouble.cause.value, "reason": node.trouble.reason}
 
 
 def of_settings(node: Node, names: Iterable[str]) -> Event:

@@ -128,8 +128,11 @@ async def _start(fleet: Fleet, work: ClaimedTask, node: Node) -> None:
         now = fleet.clock()
         async with work.transaction() as tx:
             before = await tx.nodes.lock(node.id)
-            await failures.note(tx, before, error, now=now)
-            after = record_failure(before, now=now, seen=observation)
+            reason, why = failures.reason_of(error), str(error)
+            await failures.note(tx, before, reason=reason, why=why, now=now)
+            after = record_failure(
+                before, now=now, seen=observation, reason=reason, why=why
+            )
             await change(tx, before, after, now=now)
         return
     except Lost:

@@ -4,14 +4,13 @@ import json
 from collections.abc import Sequence
 
 from leyden.domain import node_settings
-from leyden.domain.nodes import Listed, Node, Stamp, Status
+from leyden.domain.nodes import Listed, Node, Stamp
 from leyden.errors import NotFound
-from leyden.services.nodes import failures, launch_specs
+from leyden.services.nodes import launch_specs
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.records import Records
 from leyden.storage.commands import Command
 from leyden.storage.receivers import webhook_secret_purpose
-from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 
@@ -21,7 +20,6 @@ class View(Struct, frozen=True, kw_only=True):
     node: Node
     settings: dict[str, object]
     history: Sequence[Command]
-    failure: str = ""  # why a node that is failed could not be started
 
 
 class Shown(Struct, frozen=True, kw_only=True):
@@ -30,7 +28,6 @@ class Shown(Struct, frozen=True, kw_only=True):
     listed: Listed
     settings: dict[str, object]
     history: Sequence[Command]
-    failure: str = ""  # why a node that is failed could not be started
 
 
 async def list_(records: Records, organization_id: str) -> list[Listed]:
@@ -51,7 +48,6 @@ async def show(records: Records, organization_id: str, node_id: str) -> Shown:
             webhook_secret=secret.decode(),
         ),
         history=await records.rows.commands.list_(node_id),
-        failure=await _failure(records.rows, organization_id, found.listed),
     )
 
 
@@ -68,15 +64,7 @@ async def view(fleet: Fleet, organization_id: str, node_id: str) -> View:
         node=node,
         settings=shown.settings,
         history=shown.history,
-        failure=shown.failure,
     )
-
-
-async def _failure(rows: Stores, organization_id: str, node: Listed) -> str:
-    if node.status != Status.FAILED:
-        return ""
-    found = await failures.find(rows, organization_id, node.id)
-    return found.reason if found is not None else ""
 
 
 async def get(fleet: Fleet, organization_id: str, node_id: str) -> Node:

@@ -187,8 +187,12 @@ class Watching:
                 and held.nodes.get(node.id) != node.process
             ):
                 observation = await self._seen(node)
-                if observation is not None and observation.known:
+                if observation is None:
+                    continue
+                if observation.known:
                     held.nodes[node.id] = node.process
+                    self.enqueue(node.id, observation)
+                elif observe(node, observation, fleet.clock()) != node:
                     self.enqueue(node.id, observation)
 
     async def _seen(self, node: Node) -> Observation | None:
@@ -223,7 +227,7 @@ class Watching:
                 if held is None:
                     await self._hand_over(node_id)
                     return
-                if waiting[0].alive:
+                if waiting[0].known and waiting[0].alive:
                     held.nodes[node_id] = waiting[0].process
                 await self._store(held, node_id, waiting[0])
                 waiting.popleft()
@@ -253,7 +257,7 @@ class Watching:
                 known = await reconciler.store_observation(
                     self._fleet, held.work, node_id, observation
                 )
-                if known is not None:
+                if known is not None and observation.known:
                     await self._retry_now(held, known)
             except Lost:
                 raise

@@ -32,6 +32,8 @@ _ORDERS: Final = Gauge(
     ["reason"],
 )
 _CHECK_EVERY_S: Final = 60.0
+_START_LATER: Final = (Kind.TREASURY_AWAY, Kind.SELLER_AWAY, Kind.MARKET_AWAY)
+_STARTS_WITHIN: Final = timedelta(minutes=30)
 # Verifying reads all entries of the ledger, which would slow down every restart.
 _FIRST_VERIFICATION: Final = timedelta(hours=1)
 _VERIFY_EVERY: Final = timedelta(days=1)
@@ -84,6 +86,11 @@ class AlarmWatch:
         self._announced = Announced()
         self._verify_at = platform.clock() + _FIRST_VERIFICATION
         self.found: frozenset[Alarm] | None = None  # None: not checked yet
+        self.checked_at: datetime | None = None
+        # `up` starts what a private chain needs beside us, and builds it at first.
+        private = platform.settings.has_private_chain
+        self._starting = set(_START_LATER if private else ())
+        self._started_by = platform.clock() + _STARTS_WITHIN
 
     async def watch(self) -> None:
         """Check alarms every minute, and the ledger once a day, until cancelled."""
@@ -106,7 +113,13 @@ class AlarmWatch:
             self._verify_at = platform.clock() + _VERIFY_EVERY
         if self._broken is None:
             self._broken = await _broken_before(platform)
-        self.found = await check(platform, self.found or (), self._broken)
+        now = platform.clock()
+        if now >= self._started_by:
+            self._starting.clear()
+        self.found = await check(
+            platform, self.found or (), self._broken, self._starting
+        )
+        self.checked_at = now
 
     async def follow(self, work: ClaimedTask) -> None:
         """Log raised and cleared alarms as events, while this process has the task.
@@ -117,12 +130,16 @@ class AlarmWatch:
         while True:
             if self.found is not None:
                 async with work.transaction() as tx:
-                    now = self._platform.clock()
-                    await log_changes(
-                        tx, self.found, now=now, announced=self._announced
-                    )
-                    await tx.findings.delete(now=now)
+                    await self.record(tx)
             await asyncio.sleep(_CHECK_EVERY_S)
+
+    async def record(self, tx: Stores) -> None:
+        """Log what the last check changed, and store when it was."""
+        now = self._platform.clock()
+        await log_changes(tx, self.found or (), now=now, announced=self._announced)
+        await tx.findings.delete(now=now)
+        if self.checked_at is not None:
+            await tx.alarms.keep_check(self.checked_at)
 
 
 async def log_changes(
@@ -226,11 +243,18 @@ async def check(
     platform: Platform,
     raised: Collection[Alarm] = (),
     broken: Collection[Alarm] = (),
+    starting: set[Kind] | None = None,
 ) -> frozenset[Alarm]:
-    """Return the alarms; set the metrics, and log what changed since `raised`."""
+    """Return the alarms; set the metrics, and log what changed since `raised`.
+
+    Those in `starting` are no alarms before they were away from the list once.
+    """
     now = platform.clock()
     orders = await needing_attention(platform, now=now)
     found = [*broken, *await list_alarms(platform, now=now, orders=orders)]
+    if starting:
+        starting &= {each.kind for each in found}
+        found = [each for each in found if each.kind not in starting]
     kinds = Counter(each.kind for each in found)
     for kind in Kind:
         _ALARM.labels(kind.value).set(kinds[kind])

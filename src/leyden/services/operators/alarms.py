@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Final
 
 from leyden.domain.alarms import Kind
-from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.units import BLOCKS_PER_DAY, size
 from leyden.errors import (
     MarketAway,
@@ -27,6 +26,7 @@ from leyden.services.nodes import (
     routes,
 )
 from leyden.services.nodes.fleet import ROUTES, Fleet
+from leyden.services.operators import node_alarms
 from leyden.services.operators.attention import (
     LATE,
     AttentionItem,
@@ -41,7 +41,6 @@ from leyden.values import Struct
 _MANY_ATTEMPTS: Final = 10  # a task with as many counts as failing
 _ANSWERS_WITHIN_S: Final = 5.0
 _LEAST_FREE: Final = 2 << 30
-_MOST_NODES: Final = 200
 _FOUND: Final = "found"  # by a job
 _KINDS: Final = frozenset(each.value for each in Kind)
 
@@ -84,7 +83,7 @@ async def list_alarms(
     queues = await reader.counts.tasks()
     found = [
         *_queues(queues, now),
-        *await _nodes(reader),
+        *await _nodes(reader, now=now),
         *_orders(orders),
         *await _findings(reader, now=now),
         *await _reversed(reader),
@@ -96,22 +95,19 @@ async def list_alarms(
     if platform.fleet is not None:
         found += await _fleet(platform.fleet, queues, now=now)
     found += await _emails(platform)
+    what = results.missing(platform.settings)
+    if what and platform.settings.mainnet_backend:
+        found.append(Alarm(Kind.BACKUP_NONE, what))
     for subject, what in (await results.alarms(platform, now=now)).items():
         found.append(Alarm(Kind.BACKUP_STALE, what, subject))
     found += await asyncio.to_thread(disk, platform.settings.home_path)
     return found
 
 
-async def _nodes(reader: Stores) -> list[Alarm]:
+async def _nodes(reader: Stores, *, now: datetime) -> list[Alarm]:
     return [
-        Alarm(
-            Kind.NODE_FAILED,
-            f"node {each.id} could not be started: `leyden fleet` shows why",
-            each.id,
-        )
-        for each in await reader.counts.list_nodes(
-            status=NodeStatus.FAILED.value, most=_MOST_NODES
-        )
+        Alarm(each.kind, each.what, each.subject, each.reason)
+        for each in await node_alarms.list_(reader, now=now)
     ]
 
 

@@ -1,27 +1,29 @@
 """Operators' views of the installation, and of each organization."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
 from leyden.domain.accounts import Organization
 from leyden.domain.ledger import OPERATORS
-from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.sources import Source
+from leyden.domain.times import to_iso
 from leyden.domain.units import Sats
 from leyden.services.channels import credit, sources
 from leyden.services.channels.credit import Balance
-from leyden.services.nodes import failures
-from leyden.services.operators.alarms import Alarm, list_alarms
+from leyden.services.operators import node_alarms
 from leyden.services.operators.backups import results as backup_results
 from leyden.services.operators.backups.results import Shown
 from leyden.services.operators.broken_rules import Broken
 from leyden.services.operators.verify import verify
 from leyden.services.platform import Platform
+from leyden.storage.alarms import RaisedAlarm
 from leyden.storage.counts import FailingNode, FailingTask, Queue
 from leyden.storage.treasury_checks import TreasuryCheck
 from leyden.values import Struct
 
+# Workers check every minute.
+_CHECKED_WITHIN: Final = timedelta(minutes=3)
 _MOST_TRIED: Final = 20
 _MOST_AILING: Final = 200
 
@@ -33,9 +35,12 @@ class Overview(Struct, frozen=True, kw_only=True):
     orders: dict[str, int]
     queues: list[Queue]
     tried: list[FailingTask]  # failing jobs
-    alarms: list[Alarm]
+    alarms: list[RaisedAlarm]  # as the worker that checks them found them last
+    not_checked: str  # why the alarms may be out of date; "" if they are not
+    checked_at: datetime | None
     balances: dict[str, Sats]  # of the platform's own accounts
     backups: list[Shown]  # empty without a backup store
+    without_backups: str  # what to do about that; "" if backups are made
     sources: tuple[Source, ...] = ()  # of channels; empty if none are sold
     treasury_check: TreasuryCheck | None = None  # the last one
 
@@ -44,7 +49,7 @@ class Patient(Struct, frozen=True):
     """A node that needs attention."""
 
     node: FailingNode
-    why: str  # why it could not be started, if known
+    why: str  # why it could not be started or observed, or ended, if known
 
 
 class OrganizationOverview(Struct, frozen=True, kw_only=True):
@@ -56,37 +61,53 @@ class OrganizationOverview(Struct, frozen=True, kw_only=True):
 
 
 async def overview(platform: Platform, *, now: datetime) -> Overview:
-    """Return the status of the installation, with its alarms."""
+    """Return the status of the installation, with the alarms that are raised."""
     counts = platform.database.reader.counts
     nodes, orders, queues = (
         await counts.nodes(),
         await counts.orders(),
         await counts.tasks(),
     )
-    ledger = platform.database.reader.ledger
+    reader = platform.database.reader
+    checked_at, alarms = await reader.alarms.checked_at(), await reader.alarms.list_()
+    ledger = reader.ledger
     return Overview(
         nodes=nodes,
         orders=orders,
         queues=queues,
         tried=await counts.tried(most=_MOST_TRIED),
-        alarms=await list_alarms(platform, now=now),
+        alarms=alarms,
+        not_checked=_not_checked(checked_at, now=now),
+        checked_at=checked_at,
         balances=await ledger.sums_of(OPERATORS),
         backups=await backup_results.listed(platform),
+        without_backups=backup_results.missing(platform.settings),
         sources=sources.sold(platform.shop) if platform.shop else (),
         treasury_check=await platform.database.reader.treasury_checks.find(),
     )
 
 
+def _not_checked(checked_at: datetime | None, *, now: datetime) -> str:
+    """Return why the alarms may be out of date; "" if they were checked just now."""
+    if checked_at is None:
+        return (
+            "nobody has checked for alarms yet: a running worker does, a minute after "
+            "its start"
+        )
+    if now - checked_at <= _CHECKED_WITHIN:
+        return ""
+    return (
+        f"nobody has checked for alarms since {to_iso(checked_at)}: no worker runs, or "
+        "its log says what keeps it from checking"
+    )
+
+
 async def ailing(platform: Platform) -> list[Patient]:
-    """List the nodes that crash or cannot be started, the worst first, and why."""
-    reader = platform.database.reader
-    found = []
-    for node in await reader.counts.ailing(most=_MOST_AILING):
-        failure = None
-        if node.status == NodeStatus.FAILED:
-            failure = await failures.find(reader, node.organization_id, node.id)
-        found.append(Patient(node, failure.why if failure is not None else ""))
-    return found
+    """List the nodes that need attention, the worst first, and why."""
+    found = await platform.database.reader.counts.ailing(
+        most=_MOST_AILING, now=platform.clock()
+    )
+    return [Patient(node, node_alarms.why(node)) for node in found]
 
 
 async def account(platform: Platform, organization_id: str) -> OrganizationOverview:

@@ -24,3 +24,13 @@ WHERE kind = :kind
     AND subject = :subject
     AND reason = :reason
 RETURNING kind;
+
+-- name: checked_at
+SELECT at
+FROM alarm_check;
+
+-- name: keep_check
+INSERT INTO alarm_check (id, at)
+VALUES (1, :at)
+ON CONFLICT (id) DO UPDATE
+SET at = excluded.at;

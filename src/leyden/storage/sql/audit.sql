@@ -20,16 +20,6 @@ WHERE organization_id = :organization_id
 ORDER BY at DESC
 LIMIT :most;
 
--- name: node_failure
--- The action is a literal, so that the partial index on failures is used.
-SELECT *
-FROM audit
-WHERE organization_id = :organization_id
-    AND subject = :subject
-    AND action = 'node failed'
-ORDER BY at DESC
-LIMIT 1;
-
 -- name: actor
 -- The time is exact, so it is found at once, however long the log is.
 SELECT actor

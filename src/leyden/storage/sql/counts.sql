@@ -15,11 +15,17 @@ GROUP BY version
 ORDER BY version;
 
 -- name: ailing
--- Nodes that crash or cannot be started, the worst first.
-SELECT id, name, organization_id, status, version, crashes, due
+-- Nodes that crash, or cannot be started or observed, the worst first. A crash is over
+-- once the next lnd has been running since `healthy_since`.
+SELECT id, name, organization_id, status, version, crashes, due, trouble, unknown
 FROM node
 WHERE wanted <> 'deleted'
-    AND (status = 'failed' OR crashes > 0)
+    AND (status = 'failed' OR crashes > 0 OR unknown <> '')
+    AND (
+        status <> 'running'
+        OR unknown <> ''
+        OR COALESCE(launched_at, 0) > :healthy_since
+    )
 ORDER BY crashes DESC, id
 LIMIT :most;
 

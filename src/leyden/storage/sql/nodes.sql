@@ -6,13 +6,14 @@ INSERT INTO node (
     id, organization_id, name, network, type, version, api_endpoint, slot, created,
     status, wanted, revision, process, launched, host, launched_at, crashes, due,
     purchased_type, purchase_status, expires, edition, settings,
-    has_wallet, peer_port, peer_port_released, runtime, moves_to, onion
+    has_wallet, peer_port, peer_port_released, runtime, moves_to, onion, trouble, unknown
 )
 VALUES (
     :id, :organization_id, :name, :network, :type, :version, :api_endpoint, :slot,
     :created, :status, :wanted, :revision, :process, :launched, :host, :launched_at,
     :crashes, :due, :purchased_type, :purchase_status, :expires, :edition, :settings,
-    :has_wallet, :peer_port, :peer_port_released, :runtime, :moves_to, :onion
+    :has_wallet, :peer_port, :peer_port_released, :runtime, :moves_to, :onion, :trouble,
+    :unknown
 )
 ON CONFLICT DO NOTHING
 RETURNING id;
@@ -41,7 +42,7 @@ SELECT
     id, name, status, expires, created, type, purchased_type, purchase_status,
     api_endpoint, network, version, edition,
     CASE WHEN peer_port_released IS NULL THEN peer_port END,
-    onion
+    onion, trouble, unknown
 FROM node
 WHERE organization_id = :organization_id
     AND (wanted <> 'deleted' OR process <> '')
@@ -55,7 +56,7 @@ SELECT
     id, name, status, expires, created, type, purchased_type, purchase_status,
     api_endpoint, network, version, edition,
     CASE WHEN peer_port_released IS NULL THEN peer_port END,
-    onion
+    onion, trouble, unknown
 FROM node
 WHERE organization_id = :organization_id
     AND (wanted <> 'deleted' OR process <> '')
@@ -97,6 +98,8 @@ SELECT
     node.edition,
     CASE WHEN node.peer_port_released IS NULL THEN node.peer_port END,
     node.onion,
+    node.trouble,
+    node.unknown,
     node.settings,
     node_outfit.sealed_settings,
     node_outfit.webhook_secret
@@ -217,6 +220,8 @@ SET name = :name,
     runtime = :runtime,
     moves_to = :moves_to,
     onion = :onion,
+    trouble = :trouble,
+    unknown = :unknown,
     edition = edition + 1
 WHERE id = :id
     AND edition = :was

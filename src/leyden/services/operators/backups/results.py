@@ -127,6 +127,19 @@ async def listed(platform: Platform) -> list[Shown]:
     return lines
 
 
+def missing(settings: Settings) -> str:
+    """Return what to do if no backups are made; "" if they are.
+
+    It is an alarm where nodes can run on mainnet, and a note elsewhere.
+    """
+    if settings.backup_store:
+        return ""
+    return (
+        "no backups of this installation are made: set backup_store, and run `leyden "
+        "backup init`"
+    )
+
+
 def intervals(settings: Settings) -> dict[Kind, timedelta]:
     """Return what runs automatically, and how often."""
     return {

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "0047_alarm_subjects"
-down_revision = "0045_indexes"
+down_revision = "0046_node_trouble"
 
 
 def upgrade() -> None:
