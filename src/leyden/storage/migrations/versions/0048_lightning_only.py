@@ -6,7 +6,7 @@ Versions from here on also know orders that reserve coins once they are paid.
 from alembic import op
 
 revision = "0048_lightning_only"
-down_revision = "0045_indexes"
+down_revision = "0047_alarm_subjects"
 
 _BEFORE = "ck_channel_order_both_rails_or_none"
 _CHECK = "ck_channel_order_address_with_invoice"
