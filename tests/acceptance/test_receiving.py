@@ -3,6 +3,7 @@
 test_buy_inbound.py has the same for a ticket.
 """
 
+import json
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -66,6 +67,8 @@ async def test_direct_channel_receives_payments_of_the_customer(
         )
     assert channel["private"] is not announce
     await receives(market_town, buyer, channel)
+    seller = json.loads(await market_town.run("seller", "--json"))
+    assert seller["unreachable"] is None
 
 
 async def test_lsps1_channel_receives_payments_of_the_customer(
