@@ -264,7 +264,6 @@ async def main(
 ) -> int:
     """Run the chosen attacks; return 1 if one of them misses a goal."""
     logs.configure(form="text", level="error")
-    processes.ask_for_short_slices()  # the victim stands for a machine elsewhere
     async with standing(nodes) as (victim, customer):
         await victim.live(min(seconds, 5))  # what is used the first time
         return await measured(victim, customer, attacks, seconds, rounds)

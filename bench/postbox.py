@@ -32,7 +32,6 @@ from leyden.tasks.queues import Queue
 from leyden.tasks.worker import Worker
 from leyden.values import replace
 from leyden.webhooks.egress import Egress
-from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender
 
 _ANYTHING = Allowed(schemes=frozenset({"http"}), ports=range(1, 65_536))
@@ -117,8 +116,7 @@ class Postbox:
     @asynccontextmanager
     async def delivering(self) -> AsyncIterator[None]:
         """Deliver until the end of the block."""
-        names = Names()
-        egress = Egress(names.look_up, exceptions=[ip_network("127.0.0.0/8")])
+        egress = Egress(exceptions=[ip_network("127.0.0.0/8")])
         dispatcher = Dispatcher(
             database=self.database,
             sealer=self.sealer,
@@ -137,7 +135,6 @@ class Postbox:
         finally:
             working.cancel()
             await asyncio.gather(working, return_exceptions=True)
-            names.close()
 
 
 @contextmanager

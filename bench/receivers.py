@@ -19,8 +19,6 @@ from urllib.request import urlopen
 
 import uvloop
 
-from leyden.processes import ask_for_short_slices
-
 _ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 _ID = re.compile(rb"\nwebhook-id: *(\S+)", re.IGNORECASE)
@@ -72,7 +70,6 @@ def receivers(*, processor: int | None = None) -> Iterator[Receivers]:
 
 def serve() -> None:
     """Receive until told to stop."""
-    ask_for_short_slices()  # they stand for other machines, which are not busy
     uvloop.run(_serve())
 
 

@@ -6,11 +6,7 @@ is nobody's. Ours books each into the ledger, makes the ticket and brings the or
 
 The base is a naive program (`one_by_one`) that leaves the same rows in the same tables:
 they are compared, and the same oracle looks at both. On PostgreSQL it is eight
-connections of it at once. An older base is told of beside it, which writes a third of
-those rows into tables without a constraint or an index. It is faster because it does
-less: nothing keeps it from booking a payment twice, nobody finds an order's money in
-what it leaves, and nobody hears of it.
-
+connections of it at once.
 A rate counts only with books that are right: every order created, every satoshi there.
 So they have to be when whoever settles is killed every two seconds, which is not timed.
 
@@ -42,7 +38,7 @@ from typing import Any
 
 import psycopg
 import uvloop
-from bench import one_by_one, third_of_the_rows
+from bench import one_by_one
 from bench.measure import Figures, Report, turns
 
 from leyden import garbage, logs
@@ -361,8 +357,6 @@ def main() -> int:
 
 def _on_sqlite(report: Report, payments: int, rounds: int, *, quickly: bool) -> None:
     bases: dict[str, Rate] = {_NAIVE: lambda url, count: uvloop.run(naive(url, count))}
-    if not quickly:
-        bases["a third of the rows, in bare tables"] = third_of_the_rows.on_sqlite
     with tempfile.TemporaryDirectory() as folder:
         files = (f"sqlite:///{folder}/{number}.db" for number in itertools.count())
         report.note(f"a sync takes {_sync_ms(Path(folder)):.2f} ms")
@@ -428,12 +422,8 @@ def _on_postgres(report: Report, payments: int, rounds: int) -> None:
                 connection.execute(f"CREATE DATABASE {name}".encode())
             return uri.replace("/postgres?", f"/{name}?")
 
-        def bare(url: str, count: int) -> float:
-            return uvloop.run(third_of_the_rows.on_postgres(url, count))
-
         bases: dict[str, Rate] = {
-            _NAIVE: lambda url, count: uvloop.run(naive(url, count)),
-            "a third of the rows, in bare tables": bare,
+            _NAIVE: lambda url, count: uvloop.run(naive(url, count))
         }
         left = compare(
             report, "PostgreSQL", fresh, bases, payments, goal=_GOAL, rounds=rounds

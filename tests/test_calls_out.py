@@ -39,7 +39,6 @@ from leyden.market.stubs import trader_pb2
 from leyden.payments.treasury import Treasury
 from leyden.trust import fetching
 from leyden.webhooks.egress import Egress
-from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender
 from tests.authority import Authority
 
@@ -169,15 +168,11 @@ async def ask_issuer(door: Door, certificate: Path, _: Path) -> None:
 
 
 async def send_webhook(door: Door, _: Path, __: Path) -> None:
-    names = Names()
-    egress = Egress(names.look_up, exceptions=[ip_network("127.0.0.0/8")])
+    egress = Egress(exceptions=[ip_network("127.0.0.0/8")])
     allowed = Allowed(schemes=frozenset({"http"}), ports=range(1, 65_536))
     sender = HttpSender(egress, allowed=allowed, deadline_s=5)
-    try:
-        async with sender.open(f"http://{door.address}/", "harbour") as line:
-            await line.post({}, b"{}")
-    finally:
-        names.close()
+    async with sender.open(f"http://{door.address}/", "harbour") as line:
+        await line.post({}, b"{}")
 
 
 async def use_the_library(door: Door, _: Path, __: Path) -> None:

@@ -33,7 +33,8 @@ PAGES = [
     ROOT / "CONTRIBUTING.md",
     ROOT / "CHANGELOG.md",
     *sorted((ROOT / "docs").glob("*.md")),
-    *DECISIONS,
+    # What was superseded speaks of what is gone.
+    *(page for page in DECISIONS if "\nSuperseded by" not in page.read_text()),
     INDEX,
 ]
 FIVE = ["Context", "Decision", "Consequences", "Alternatives", "References"]

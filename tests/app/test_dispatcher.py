@@ -1,6 +1,5 @@
 """What the settings make of the dispatcher."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,12 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.webhooks.names import Names
 from tests.authority import Authority
 from tests.conftest import NOW
 
 
 @pytest.fixture
-def dispatcher(sqlite_db: Database, sealer: Sealer) -> Iterator[Any]:
-    names = Names()
-
+def dispatcher(sqlite_db: Database, sealer: Sealer) -> Any:
     def make(**given: Any) -> Dispatcher:
         return dispatcher_of(
             Platform(
@@ -32,12 +28,10 @@ def dispatcher(sqlite_db: Database, sealer: Sealer) -> Iterator[Any]:
                 database=sqlite_db,
                 sealer=sealer,
                 clock=lambda: NOW,
-            ),
-            names,
+            )
         )
 
-    yield make
-    names.close()
+    return make
 
 
 async def test_the_defaults_are_what_was_decided(dispatcher: Any) -> None:

@@ -12,7 +12,6 @@ from leyden.domain.webhook_urls import Allowed
 from leyden.webhooks.base import Sender
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.fake import FakeSender
-from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender
 from tests.webhooks.conftest import Receiver
 
@@ -55,13 +54,9 @@ class FakeWorld:
 
 class RealWorld:
     def __init__(self, stack: ExitStack) -> None:
-        names = Names()
-        stack.callback(names.close)
         loopback = ipaddress.ip_network("127.0.0.0/8")
         allowed = Allowed(schemes=frozenset({"http"}), ports=range(1, 65_536))
-        self.sender: Sender = HttpSender(
-            Egress(names.look_up, exceptions=[loopback]), allowed=allowed
-        )
+        self.sender: Sender = HttpSender(Egress(exceptions=[loopback]), allowed=allowed)
         self._stack = stack
         self._receivers: dict[str, Receiver] = {}
 

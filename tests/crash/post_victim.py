@@ -29,7 +29,6 @@ from leyden.storage.subscriptions import SUBSCRIPTIONS
 from leyden.tasks.queues import Queue
 from leyden.tasks.worker import Worker
 from leyden.webhooks.egress import Egress
-from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender
 from tests.crash.victim import KEYRING, say
 from tests.domain.nodes import a_node
@@ -50,7 +49,7 @@ async def announce(database_url: str, url: str) -> None:
     await post.open()
     await post.announce(await post.house(url=url), "stopped")
     await subscriptions.create(
-        dispatcher_of(post, Names()),
+        dispatcher_of(post),
         TEAM,
         SUBSCRIPTION,
         Wanted(url=url, types=["node.*"]),
@@ -64,12 +63,12 @@ async def announce(database_url: str, url: str) -> None:
     await post.database.close()
 
 
-def dispatcher_of(post: Post, names: Names) -> Dispatcher:
+def dispatcher_of(post: Post) -> Dispatcher:
     return Dispatcher(
         database=post.database,
         sealer=post.sealer,
         sender=HttpSender(
-            Egress(names.look_up, exceptions=[LOOPBACK]), allowed=ANYTHING, deadline_s=5
+            Egress(exceptions=[LOOPBACK]), allowed=ANYTHING, deadline_s=5
         ),
         clock=utc_now,
         rules=DispatcherSettings(allowed=ANYTHING),
@@ -86,8 +85,7 @@ async def bring(database_url: str) -> None:
     post = await opened(database_url)
     async with post.database.transaction() as tx:
         await tx.tasks.free_all()
-    names = Names()
-    dispatcher = dispatcher_of(post, names)
+    dispatcher = dispatcher_of(post)
     claim_for = timedelta(seconds=5)
     queues = [
         Queue(
@@ -108,7 +106,6 @@ async def bring(database_url: str) -> None:
     say("delivered")
     working.cancel()
     await asyncio.gather(working, return_exceptions=True)
-    names.close()
     await post.database.close()
 
 

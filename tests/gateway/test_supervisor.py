@@ -48,20 +48,6 @@ async def test_it_goes_first_on_a_busy_machine(folder: Path) -> None:
     assert niceness == {-10}
 
 
-@pytest.mark.usefixtures("gateway")
-async def test_what_carries_bytes_interrupts_nobody(folder: Path) -> None:
-    threads = Path(f"/proc/{running(folder).pid}/task").iterdir()
-    policies = {
-        (thread / "comm").read_text().strip(): os.sched_getscheduler(int(thread.name))
-        for thread in threads
-    }
-    workers = {name for name in policies if name.startswith("wrk:")}
-    assert len(workers) == 2
-    assert {policies[name] for name in workers} == {os.SCHED_BATCH}
-    # the one that takes whitelists goes when it must
-    assert policies["envoy"] == os.sched_getscheduler(0)
-
-
 def running(folder: Path) -> processes.Identity:
     found = processes.holder(folder / "claim")
     assert found is not None

@@ -38,7 +38,6 @@ from leyden.services.nodes.fleet import (
 from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.start_limits import StartLimit
 from leyden.services.nodes.watchers import Watching
-from leyden.services.shared.uploads import Uploads
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks.queues import retry_after
@@ -82,7 +81,6 @@ class FleetHarness:
             clock=lambda: self.now,
             starts=StartLimit(4),
             rules=FleetSettings(networks=frozenset(Network), quotas=PLENTY),
-            uploads=Uploads(per_minute=10**6),
         )
         self.begin_anew()
 

@@ -2,7 +2,6 @@
 
 from leyden.domain.nodes import Cause, Node, Status, Trouble
 from leyden.services.nodes import failures, views
-from leyden.services.nodes.records import Records
 from tests.services.fleet_harness import HARBOUR, FleetHarness
 
 FULL = "The disk of the node's machine is full. The operator must free space."
@@ -10,7 +9,7 @@ GONE = "The node's folder is not on its machine."
 
 
 async def told(fleet_harness: FleetHarness, node: Node) -> str:
-    shown = await views.show(Records.of(fleet_harness.fleet), HARBOUR, node.id)
+    shown = await views.show(fleet_harness.fleet, HARBOUR, node.id)
     return shown.listed.reason
 
 

@@ -1,6 +1,7 @@
 """Certificates from an authority of others: when one is ordered, kept and served."""
 
 import asyncio
+import threading
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
@@ -25,7 +26,6 @@ from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.conftest import NOW
-from tests.helpers import work
 from tests.services.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness
 from tests.services.hesitant import Hesitant
 
@@ -271,22 +271,21 @@ async def test_a_chain_for_another_key_is_not_kept(
 
 
 async def test_a_chain_is_read_beside_the_event_loop(
-    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness, tmp_path: Path
+    issuance_harness: IssuanceHarness, fleet_harness: FleetHarness
 ) -> None:
     node = await fleet_harness.running()
     await issuance_harness.look()
     await issuance_harness.obtain()
     fleet_harness.now += WAIT
-    release = tmp_path / "release"
-    wait = partial(work.until_exists, str(release))
-    busy = [UPLOADS.run(owner, wait) for owner in ("alice", "bob")]
-    taken = asyncio.gather(*busy)
+    release = threading.Event()
+    taken = asyncio.create_task(UPLOADS.run("alice", partial(release.wait, 30)))
+    await asyncio.sleep(0)
     obtaining = asyncio.create_task(issuance_harness.obtain())
     try:
         done, _ = await asyncio.wait({obtaining}, timeout=0.2)
-        assert not done, "it waits for a helper, while this loop goes on"
+        assert not done, "it waits for the thread, while this loop goes on"
     finally:
-        release.touch()
+        release.set()
         await asyncio.gather(taken, obtaining)
     row = await fleet_harness.fleet.database.reader.issued.find(node.api_endpoint)
     assert row is not None

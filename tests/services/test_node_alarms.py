@@ -5,7 +5,6 @@ from prometheus_client import REGISTRY
 from leyden.domain.nodes import Cause, Node, Status
 from leyden.domain.observations import End, State
 from leyden.services.nodes import views
-from leyden.services.nodes.records import Records
 from leyden.services.operators import node_alarms
 from tests.services.fleet_harness import HARBOUR, FleetHarness
 from tests.services.told import told
@@ -53,7 +52,7 @@ async def test_operator_and_owner_are_told_of_a_node_that_runs_out_of_memory(
         "ran out of memory, 3 times in a row: OOMKilled"
     ]
     assert REGISTRY.get_sample_value("leyden_lnd_ends_total", labels) == before + 3
-    shown = await views.show(Records.of(fleet_harness.fleet), HARBOUR, node.id)
+    shown = await views.show(fleet_harness.fleet, HARBOUR, node.id)
     assert "needs a larger size" in shown.listed.reason
     events = await told(fleet_harness.fleet.database, HARBOUR)
     stopped = [data for kind, data in events if kind == "node.stopped"]
@@ -82,7 +81,7 @@ async def test_drained_nodes_need_no_attention(fleet_harness: FleetHarness) -> N
     assert node.crashes == 0
     assert await whys(fleet_harness) == []
     assert await alarms(fleet_harness) == []
-    shown = await views.show(Records.of(fleet_harness.fleet), HARBOUR, node.id)
+    shown = await views.show(fleet_harness.fleet, HARBOUR, node.id)
     assert "machine was emptied" in shown.listed.reason
 
 
@@ -100,7 +99,7 @@ async def test_lost_machine_is_one_alarm_for_its_nodes(
     assert all(
         each.startswith("unknown since 20") for each in await whys(fleet_harness)
     )
-    (shown, _) = await views.list_(Records.of(fleet_harness.fleet), HARBOUR)
+    (shown, _) = await views.list_(fleet_harness.fleet, HARBOUR)
     assert (shown.status, shown.unknown_since) == (
         Status.WAITING_INIT,
         fleet_harness.now,

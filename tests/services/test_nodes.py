@@ -18,7 +18,6 @@ from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Stale, Take
 from leyden.gateway.routes import Address, Listener
 from leyden.services.nodes import certificate_expiry, commands, reconciler, views
 from leyden.services.nodes.fleet import NODE, ROUTES
-from leyden.services.nodes.records import Records
 from leyden.tasks.work import Work
 from tests.away import BusyDatabase
 from tests.conftest import NOW
@@ -74,7 +73,7 @@ async def test_the_same_key_makes_one_node(fleet_harness: FleetHarness) -> None:
     first = await fleet_harness.create(key=key)
     again = await fleet_harness.create(key=key)
     assert again.id == first.id
-    assert len(await views.list_(Records.of(fleet_harness.fleet), HARBOUR)) == 1
+    assert len(await views.list_(fleet_harness.fleet, HARBOUR)) == 1
 
 
 async def test_two_of_one_name_are_refused_but_not_across_organizations(
@@ -109,7 +108,7 @@ async def test_a_wrong_wish_leaves_nothing(
 ) -> None:
     with pytest.raises(Malformed, match=why):
         await fleet_harness.create(**wrong)
-    assert await views.list_(Records.of(fleet_harness.fleet), HARBOUR) == []
+    assert await views.list_(fleet_harness.fleet, HARBOUR) == []
     assert await fleet_harness.work() == 0
 
 

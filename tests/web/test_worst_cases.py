@@ -136,7 +136,7 @@ async def test_a_new_passkey_that_unfolds_is_read_beside_the_loop(
     alice: Visitor,
 ) -> None:
     shown = await alice.get(ACCOUNT)
-    made = Authenticator(HERE).make(_challenge(shown), more=unfolding(16))
+    made = Authenticator(HERE).make(_challenge(shown), more=unfolding(30))
     fields = {"credential": made, "name": "x", "present": PASSWORD}
 
     async def request() -> int:
@@ -154,7 +154,7 @@ async def test_a_passkey_that_unfolds_is_read_beside_the_loop(
     assert (await alice.submit(f"{ACCOUNT}/passkeys", fields)).status == 303
     challenge = _challenge(await nobody.get("/app/sign-in"))
     forged = Authenticator(HERE, id=device.id)
-    shown = forged.show(challenge, more=unfolding(16))
+    shown = forged.show(challenge, more=unfolding(30))
 
     async def request() -> int:
         fields = {"credential": shown}

@@ -6,16 +6,16 @@ import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Self
 
 import pytest
 import uvloop
+from aiohttp.abc import AbstractResolver, ResolveResult
 
 from leyden.domain.webhook_urls import Allowed
 from leyden.webhooks.egress import Egress
-from leyden.webhooks.names import Names
 from leyden.webhooks.sender import DEADLINE_S, HttpSender
 from tests.authority import Authority
 
@@ -116,27 +116,49 @@ def read_request(connection: socket.socket) -> bytes:
     return head + b"\r\n\r\n" + body
 
 
-@pytest.fixture
-def names() -> Iterator[Names]:
-    names = Names()
-    yield names
-    names.close()
+class FixedResolver(AbstractResolver):
+    """A resolver with the given addresses, those of the next call each time."""
+
+    def __init__(self, *calls: Sequence[str]) -> None:
+        self._calls = list(calls)
+
+    async def resolve(
+        self,
+        host: str,
+        port: int = 0,
+        family: socket.AddressFamily = socket.AF_UNSPEC,
+    ) -> list[ResolveResult]:
+        del family
+        addresses = self._calls.pop(0) if len(self._calls) > 1 else self._calls[0]
+        return [
+            ResolveResult(
+                hostname=host,
+                host=each,
+                port=port,
+                family=socket.AF_INET6 if ":" in each else socket.AF_INET,
+                proto=0,
+                flags=0,
+            )
+            for each in addresses
+        ]
+
+    async def close(self) -> None: ...
 
 
 @pytest.fixture
-def loopback_sender(names: Names) -> HttpSender:
+def loopback_sender() -> HttpSender:
     """A sender that may call this machine."""
-    return to_loopback(names)
+    return to_loopback()
 
 
 @pytest.fixture
-def impatient_sender(names: Names) -> HttpSender:
+def impatient_sender() -> HttpSender:
     """A sender that may call this machine, for receivers that take their time."""
-    return to_loopback(names, deadline_s=0.6)
+    return to_loopback(deadline_s=0.6)
 
 
-def to_loopback(names: Names, deadline_s: float = DEADLINE_S) -> HttpSender:
-    egress = Egress(names.look_up, exceptions=[LOOPBACK])
+def to_loopback(deadline_s: float = DEADLINE_S) -> HttpSender:
+    egress = Egress(exceptions=[LOOPBACK])
     return HttpSender(egress, allowed=ANYTHING, deadline_s=deadline_s)
 
 

@@ -2,21 +2,18 @@
 
 import ipaddress
 import socket
-from collections.abc import Sequence
-from itertools import cycle
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from leyden.domain.addresses import Address, is_public
-from leyden.domain.endpoints import Endpoint
 from leyden.errors import Refused
+from leyden.webhooks.connector import CheckedResolver
 from leyden.webhooks.egress import Egress
-from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender
 
-from .conftest import ANYTHING, LOOPBACK, Receiver
+from .conftest import ANYTHING, LOOPBACK, FixedResolver, Receiver
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 EVERYWHERE = "0.0.0.0"  # noqa: S104  to be refused, and for a listener to catch all
@@ -74,13 +71,8 @@ def test_of_ipv6_only_unicast_is_public(address: ipaddress.IPv6Address) -> None:
         assert is_public(inside)
 
 
-async def nothing(_host: str, _port: int, _of: str) -> Sequence[str]:
-    raise AssertionError("an address is not looked up")
-
-
 def test_exceptions_open_and_forbidden_networks_close() -> None:
     egress = Egress(
-        nothing,
         exceptions=[LOOPBACK, ipaddress.ip_network("fd00::/8")],
         forbidden=[ipaddress.ip_network("127.0.0.53/32")],
     )
@@ -98,33 +90,24 @@ def test_exceptions_open_and_forbidden_networks_close() -> None:
     assert not permits("10.0.0.1")
 
 
-def to(host: str, port: int = 8443) -> Endpoint:
-    return Endpoint(tls=False, host=host, port=port, target="/", is_name=True)
-
-
 @pytest.mark.parametrize(
-    "addresses",
-    [["127.0.0.1"], [SOMEWHERE, "127.0.0.1"], ["::1", SOMEWHERE], ["fe80::1%1"]],
+    "addresses", [["127.0.0.1"], [SOMEWHERE, "127.0.0.1"], ["::1", SOMEWHERE]]
 )
-async def test_one_bad_address_spoils_the_name_and_is_not_told(
+async def test_name_is_refused_when_one_of_its_addresses_is_forbidden(
     addresses: list[str],
 ) -> None:
-    async def look_up(_host: str, _port: int, _of: str) -> Sequence[str]:
-        return addresses
-
+    egress = Egress()
     with pytest.raises(Refused) as refusal:
-        await Egress(look_up).addresses(to("hooks.harbour.test"), "harbour")
+        await CheckedResolver(egress, FixedResolver(addresses)).resolve("hooks.test")
     assert "127" not in refusal.value.message
 
 
-async def test_what_was_checked_is_what_is_called() -> None:
-    answers = cycle([["::ffff:93.184.216.34", "2606:4700::1111"]])
-
-    async def look_up(_host: str, _port: int, _of: str) -> Sequence[str]:
-        return next(answers)
-
-    addresses = await Egress(look_up).addresses(to("hooks.harbour.test"), "harbour")
-    assert addresses == [SOMEWHERE, "2606:4700::1111"]
+@pytest.mark.parametrize(
+    "address", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "fe80::1%1"]
+)
+def test_egress_refuses_an_address_of_this_machine(address: str) -> None:
+    with pytest.raises(Refused):
+        Egress().check(address)
 
 
 def spellings(port: int) -> list[str]:
@@ -143,8 +126,8 @@ def spellings(port: int) -> list[str]:
     return [f"http://{host}:{port}/" for host in hosts]
 
 
-async def test_no_spelling_of_this_machine_gets_through(names: Names) -> None:
-    sender = HttpSender(Egress(names.look_up), allowed=ANYTHING, deadline_s=5)
+async def test_no_spelling_of_this_machine_gets_through() -> None:
+    sender = HttpSender(Egress(), allowed=ANYTHING, deadline_s=5)
     with Receiver(OK, host=EVERYWHERE) as receiver:
         for url in spellings(receiver.port):
             async with sender.open(url, "harbour") as line:
@@ -157,13 +140,11 @@ async def test_no_spelling_of_this_machine_gets_through(names: Names) -> None:
 async def test_a_name_that_changes_its_address_is_checked_every_time() -> None:
     with Receiver(OK, host="127.0.0.2") as allowed:
         forbidden = socket.create_server(("127.0.0.3", allowed.port))
-        addresses = iter([["127.0.0.2"], ["127.0.0.3"], ["127.0.0.2"]])
-
-        async def look_up(_host: str, _port: int, _of: str) -> Sequence[str]:
-            return next(addresses)
-
-        egress = Egress(look_up, exceptions=[ipaddress.ip_network("127.0.0.2/32")])
-        sender = HttpSender(egress, allowed=ANYTHING, deadline_s=1)
+        resolver = FixedResolver(["127.0.0.2"], ["127.0.0.3"], ["127.0.0.2"])
+        egress = Egress(exceptions=[ipaddress.ip_network("127.0.0.2/32")])
+        sender = HttpSender(
+            egress, allowed=ANYTHING, deadline_s=1, resolver=lambda: resolver
+        )
         url = f"http://hooks.harbour.test:{allowed.port}/"
         outcomes = []
         for _ in range(3):

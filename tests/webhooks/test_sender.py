@@ -17,6 +17,7 @@ from .conftest import (
     ANYTHING,
     LOOPBACK,
     Behaviour,
+    FixedResolver,
     Receiver,
     Serving,
     read_request,
@@ -47,9 +48,10 @@ async def test_a_receiver_gets_the_event_and_its_answer_is_kept(
         "User-Agent: Leyden",
         "Accept-Encoding: identity",
         "Content-Type: application/json",
-        f"Content-Length: {len(BODY)}",
         f"Service-Secret: {SECRET}",
         "webhook-id: msg_tide",
+        "Accept: */*",
+        f"Content-Length: {len(BODY)}",
     ]
 
 
@@ -168,7 +170,7 @@ def reset(connection: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("behaviour", "error"),
     [
-        (flood_head, "the head of the answer does not end"),
+        (flood_head, "the answer is not HTTP"),
         (flood_interim, "the head of the answer does not end"),
         (close_early, "the connection was closed before the answer"),
         (reset, "the connection was closed before the answer"),
@@ -299,11 +301,9 @@ async def test_a_url_that_is_no_longer_allowed_is_not_called(
 
 
 def verifying(authority: Serving, addresses: list[str]) -> HttpSender:
-    async def look_up(_host: str, _port: int, _of: str) -> list[str]:
-        return addresses
-
     return HttpSender(
-        Egress(look_up, exceptions=[LOOPBACK]),
+        Egress(exceptions=[LOOPBACK]),
+        resolver=lambda: FixedResolver(addresses),
         allowed=ANYTHING,
         tls=ssl.create_default_context(cafile=str(authority.ca_file)),
         deadline_s=2,

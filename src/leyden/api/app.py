@@ -10,14 +10,12 @@ from typing import Any
 import msgspec
 
 from leyden.api import idempotency, reading, whole
-from leyden.api.cache import ApiCache, CachedResponse
 from leyden.api.callers import Callers
 from leyden.api.operations import (
     INTERNAL,
     Methods,
     Operation,
     Problem,
-    ReadRequest,
     Request,
     Table,
 )
@@ -62,7 +60,6 @@ class Api:
         self.table = Table(operations)
         self._platform = platform
         self._encode = msgspec.json.Encoder().encode
-        self._cache = ApiCache(platform.database)
         self._callers = Callers(platform)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -97,19 +94,6 @@ class Api:
         operation = methods.get("GET" if method == "HEAD" else method)
         wants = reading.wants(scope)
         now = self._platform.clock()
-        cache_key = edition = None
-        if (
-            operation
-            and operation.cacheable
-            and wants.key
-            and not scope["query_string"]
-        ):
-            cache_key = self._cache.key_of(scope, wants.key)
-            edition, cached = await self._cache.find(cache_key, now=now)
-            if cached:
-                scope["operation"] = operation.name
-                await self._callers.count(cached.principal, now=now)
-                return 200, cached.body, _JSON
         principal = await self._callers.authenticate(scope, wants.key, now=now)
         if not methods:
             raise NotFound
@@ -118,14 +102,8 @@ class Api:
         scope["operation"] = operation.name
         _check_may(principal, operation, parameters)
         await turns.begin(principal.organization_id)
-        if cache_key is None:
-            call = _Call(principal, operation, parameters, wants, now)
-            return await self._execute(call, scope, receive)
-        records = self._platform.records
-        request = ReadRequest(principal=principal, path=parameters, records=records)
-        body = self._encode(await operation.run(request))
-        self._cache.keep(cache_key, CachedResponse(principal, body), edition=edition)
-        return 200, body, _JSON
+        call = _Call(principal, operation, parameters, wants, now)
+        return await self._execute(call, scope, receive)
 
     async def _execute(
         self, call: _Call, scope: Scope, receive: Receive
@@ -150,7 +128,6 @@ class Api:
             platform=self._platform,
             principal=principal,
             path=call.parameters,
-            records=self._platform.records,
             now=now,
             accept=call.wants.accept,
             last_event=call.wants.last_event,

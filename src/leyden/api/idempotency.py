@@ -1,14 +1,12 @@
 """Idempotency: one response per Idempotency-Key.
 
 The key is claimed before the handler runs, and the response is saved after
-it. The claim is renewed every second in between. If the process dies, the
-claim expires within seconds, and the next request with that key runs the
-handler again with the same `Request.key`: whatever it creates has the same
-id and is created once.
+it. If the process dies in between, the claim expires after some seconds, and
+the next request with that key runs the handler again with the same
+`Request.key`: whatever it creates has the same id and is created once. That
+also holds if a request of another process takes longer than its claim.
 """
 
-import asyncio
-import contextlib
 import hashlib
 import re
 import uuid
@@ -18,16 +16,16 @@ from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Principal
 from leyden.domain.times import is_recent
-from leyden.errors import Away, Conflict, LeydenError, Malformed, Stale
+from leyden.errors import Conflict, LeydenError, Malformed
 from leyden.services.platform import Platform
 from leyden.services.shared import quotas
 from leyden.storage.answers import PURPOSE, Saved
 from leyden.storage.stores import Stores
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,255}")
-# A process that has not renewed its claim for this long has died.
-ABANDONED = timedelta(seconds=5)
-_RENEWED_EVERY_S = 1.0
+# A request that takes longer is taken for one whose process has died.
+ABANDONED = timedelta(seconds=15)
+_RETRY_AFTER_S = 5
 _Key = tuple[str, bytes]  # the caller, and the key's digest
 
 # This process, and the keys under which it answers at the moment.
@@ -75,7 +73,6 @@ async def answer_once(
     *,
     now: datetime,
     run: Callable[[], Awaitable[Answer]],
-    renewed_every_s: float = _RENEWED_EVERY_S,
 ) -> Answer:
     """Return the saved response, or run the handler and save its response.
 
@@ -94,11 +91,7 @@ async def answer_once(
             # Counted before anybody sees the claim: nobody here takes us for dead.
             claimed = 1
             _running[mine] += claimed
-        renewing = asyncio.create_task(_renew(platform, mine, every_s=renewed_every_s))
-        try:
-            return await _answer(platform, mine, run)
-        finally:
-            renewing.cancel()
+        return await _answer(platform, mine, run)
     finally:
         _running[mine] -= claimed
         if not _running[mine]:
@@ -135,7 +128,7 @@ async def _claim(
         raise Conflict(
             "the first request with this Idempotency-Key is still in progress; "
             "try again in a moment",
-            retry_after_s=int(ABANDONED.total_seconds()),
+            retry_after_s=_RETRY_AFTER_S,
         )
     return None
 
@@ -145,8 +138,8 @@ def _is_in_progress(
 ) -> bool:
     """Return whether the request that claimed the key may still complete.
 
-    We know about our own requests. Another process is dead when it no
-    longer renews its claim, or when no other process can exist.
+    We know about our own requests. Another process is taken for dead when its
+    claim is old, or when no other process can exist.
     """
     if saved.holder == HOLDER:
         return mine in _running
@@ -168,15 +161,3 @@ async def _answer(
     async with platform.database.transaction() as tx:
         await tx.answers.save(*mine, holder=HOLDER, status=status, body=sealed)
     return status, body
-
-
-async def _renew(platform: Platform, mine: _Key, *, every_s: float) -> None:
-    """Renew the claim until cancelled or until another process took it."""
-    is_ours = True
-    while is_ours:
-        await asyncio.sleep(every_s)
-        with contextlib.suppress(Away, Stale):
-            async with platform.database.transaction() as tx:
-                is_ours = await tx.answers.renew(
-                    *mine, now=platform.clock(), holder=HOLDER
-                )

@@ -6,7 +6,7 @@ from functools import lru_cache
 from typing import Final
 
 from leyden.api import node_schemas as schemas
-from leyden.api.operations import ReadRequest, Request
+from leyden.api.operations import Request
 from leyden.domain import versions
 from leyden.domain.nodes import Action, Listed, Network, Node, Type
 from leyden.domain.versions import Catalogue, Version
@@ -43,15 +43,17 @@ from leyden.services.nodes.fleet import Fleet, FleetSettings
 _AT_A_TIME: Final = 500
 
 
-async def list_(request: ReadRequest) -> NodesAnswer:
+async def list_(request: Request) -> NodesAnswer:
     """List nodes."""
-    rules = _rules_of(request)
-    listed = await views.list_(request.records, request.principal.organization_id)
+    fleet = fleet_of(request)
+    listed = await views.list_(fleet, request.principal.organization_id)
     items: list[NodeItem] = []
     for begun in range(0, len(listed), _AT_A_TIME):
         if begun:
             await asyncio.sleep(0)
-        items += (_item(rules, each) for each in listed[begun : begun + _AT_A_TIME])
+        items += (
+            _item(fleet.rules, each) for each in listed[begun : begun + _AT_A_TIME]
+        )
     return NodesAnswer(nodes=items)
 
 
@@ -74,11 +76,11 @@ async def create(request: Request, body: NewNode) -> CreatedNode:
     return schemas.created(made)
 
 
-async def get(request: ReadRequest) -> NodeAnswer:
+async def get(request: Request) -> NodeAnswer:
     """Return a node."""
-    rules = _rules_of(request)
-    shown = await views.show(request.records, *node_ref(request))
-    return schemas.single(shown, _item(rules, shown.listed))
+    fleet = fleet_of(request)
+    shown = await views.show(fleet, *node_ref(request))
+    return schemas.single(shown, _item(fleet.rules, shown.listed))
 
 
 async def start(request: Request) -> NodeItem:
@@ -104,10 +106,10 @@ async def delete(request: Request) -> NodeItem:
     return await _ask(request, Action.DELETE)
 
 
-async def list_deleted(request: ReadRequest) -> DeletedNodesAnswer:
+async def list_deleted(request: Request) -> DeletedNodesAnswer:
     """List deleted nodes."""
-    _rules_of(request)
-    found = await restoring.list_(request.records, request.principal.organization_id)
+    rows = fleet_of(request).database.reader
+    found = await restoring.list_(rows, request.principal.organization_id)
     return DeletedNodesAnswer(nodes=[schemas.deleted(each) for each in found])
 
 
@@ -291,7 +293,7 @@ def _is_old(version: str, catalogue: Catalogue) -> bool:
     return versions.update_available(Version.of(version), catalogue)
 
 
-def node_ref(request: ReadRequest) -> tuple[str, str]:
+def node_ref(request: Request) -> tuple[str, str]:
     """Return the request's organization id and node id."""
     return request.principal.organization_id, request.path["node_id"]
 
@@ -301,12 +303,6 @@ def fleet_of(request: Request) -> Fleet:
     if (fleet := request.platform.fleet) is None:
         raise _nowhere()
     return fleet
-
-
-def _rules_of(request: ReadRequest) -> FleetSettings:
-    if (rules := request.records.rules) is None:
-        raise _nowhere()
-    return rules
 
 
 def _nowhere() -> NodeAway:

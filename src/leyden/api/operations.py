@@ -21,7 +21,6 @@ from leyden.api.csv_responses import Sheet
 from leyden.api.event_streams import EventStream
 from leyden.domain.accounts import Principal, Scope
 from leyden.errors import Refused
-from leyden.services.nodes.records import Records
 from leyden.services.platform import Platform
 from leyden.values import Struct
 
@@ -29,18 +28,12 @@ Method = Literal["GET", "POST", "DELETE"]
 _PARAMETER = re.compile(r"{(\w+)}")
 
 
-class ReadRequest(Struct, kw_only=True):
-    """A call that is answered from stored rows alone, so that it can be cached."""
-
-    principal: Principal
-    path: Mapping[str, str]
-    records: Records
-
-
-class Request(ReadRequest, kw_only=True):
-    """Any other call."""
+class Request(Struct, kw_only=True):
+    """An authenticated call."""
 
     platform: Platform
+    principal: Principal
+    path: Mapping[str, str]
     now: datetime
     accept: bytes  # what the caller can read, in its own words
     last_event: str  # the cursor of a stream that continues; "" for none
@@ -66,7 +59,6 @@ class Operation(Struct, frozen=True):
     answer: type[Any] = object
     as_sheet: bool = False  # can be had as CSV too
     as_events: bool = False  # can be had as server-sent events too
-    cacheable: bool = False  # its handler gets only a ReadRequest
     name: str = ""  # for the OpenAPI document: nodes_list
 
     def __post_init__(self) -> None:
@@ -79,7 +71,6 @@ class Operation(Struct, frozen=True):
         force_setattr(self, "answer", answers[0])
         force_setattr(self, "as_sheet", Sheet in answers)
         force_setattr(self, "as_events", EventStream in answers)
-        force_setattr(self, "cacheable", ReadRequest in hints.values())
         module = self.run.__module__.rpartition(".")[2]
         name = f"{module}_{self.run.__name__.strip('_')}"
         force_setattr(self, "name", name)

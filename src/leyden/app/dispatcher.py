@@ -14,18 +14,16 @@ from leyden.services.deliveries.manual_limits import ManualLimit
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.webhooks.egress import Egress
-from leyden.webhooks.names import Names
 from leyden.webhooks.sender import HttpSender
 
 _EVERY_PORT = range(1, 65_536)
 _PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")
 
 
-def dispatcher_of(platform: Platform, names: Names) -> Dispatcher:
-    """Return the dispatcher for these settings; `names` does its DNS lookups."""
+def dispatcher_of(platform: Platform) -> Dispatcher:
+    """Return the dispatcher for these settings."""
     settings = platform.settings
     egress = Egress(
-        names.look_up,
         exceptions=reach(settings).exceptions,
         forbidden=reach(settings).forbidden,
     )

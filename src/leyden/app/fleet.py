@@ -37,7 +37,6 @@ from leyden.services.nodes.start_limits import StartLimit
 from leyden.services.nodes.watchers import Watching
 from leyden.services.platform import Platform
 from leyden.services.shared.quotas import limits
-from leyden.services.shared.uploads import Uploads
 from leyden.settings import Settings
 
 # Starts at a time: each takes a processor for a moment, and 350 MB at its unlock.
@@ -118,7 +117,6 @@ def fleet_of(
             issued=bool(settings.acme_directory),
         ),
         roots=Roots(settings.acme_authorities),
-        uploads=Uploads(settings.uploads_per_minute),
     )
 
 

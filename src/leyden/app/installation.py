@@ -44,7 +44,6 @@ from leyden.settings import Settings
 from leyden.tasks.worker import Worker
 from leyden.values import replace
 from leyden.web.app import dashboard
-from leyden.webhooks.names import Names
 
 
 @asynccontextmanager
@@ -78,11 +77,9 @@ async def running(
         if binary is None:
             own = await own_programs(words(settings.own_binaries))
             binary = lnds(default_cache(os.environ), own=own)
-        names = Names()
-        stack.callback(names.close)
         platform = replace(
             platform,
-            dispatcher=dispatcher_of(platform, names),
+            dispatcher=dispatcher_of(platform),
             emailing=emailing_of(platform),
             fleet=fleet_of(platform, binary, cluster),
             shop=shop_of(platform),

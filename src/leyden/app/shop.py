@@ -33,7 +33,7 @@ from leyden.services.channels.shop import (
 from leyden.services.platform import Platform
 from leyden.services.shared.quotas import limits
 from leyden.settings import Settings
-from leyden.webhooks.names import Names
+from leyden.webhooks.connector import look_up
 
 _PREIMAGE = "preimage"
 _LOOKS = 50  # at tickets; each time the task is put off is a write to disk
@@ -176,7 +176,7 @@ def dialing_of(settings: Settings) -> Dialing:
         reach=signers(settings),
         peer_host=peer_addresses.host(settings),
         peer_ports=peer_addresses.ports(settings),
-        look_up=Names().look_up,
+        look_up=look_up,
     )
 
 

@@ -1,1 +1,1 @@
-"""Recognition of ciphertext, and of secrets that anyone can read; pure."""
+"""Checks that backups are encrypted; pure."""

@@ -17,13 +17,12 @@ _CHECKS: dict[str, Sequence[str]] = {
     "format": ("ruff", "format", "--check", "."),
     "types": ("mypy",),
     "arrows": ("lint-imports", "--no-logo"),
-    "guards": ("pytest", "-q", "-m", "not long", "tests/test_mutations.py"),
 }
 
 
 @click.command()
 def check() -> None:
-    """Run the linters, the type checker, and the import and guard tests.
+    """Run the linters, the type checker and the import rules.
 
     \b
     leyden check

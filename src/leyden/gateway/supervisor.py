@@ -43,7 +43,6 @@ _CALM_S: Final = 5.0  # an Envoy that ran for this long is restarted at once
 _LONGEST_PAUSE_S: Final = 5.0
 _NICENESS: Final = -10
 _WORKER: Final = "wrk:"  # what Envoy calls its workers' threads
-_AS_EVER: Final = os.sched_param(0)
 
 
 def program(override: str = "") -> Path:
@@ -232,19 +231,9 @@ def _raise_priority(envoy: processes.Identity) -> None:
 
     With 1,000 nodes an update takes 0.7 s of processor. On a machine where ten other
     programs wanted both processors that was 5 s without this, and 1 s with it.
-
-    Its worker threads, which carry bytes, wait for the end of other programs' time
-    slices, a few milliseconds; on an idle processor they do not wait at all. Otherwise
-    each piece of each connection would interrupt the node that is about to send the
-    next one: that cost a sixth of the new connections per second.
     """
-    threads = Path(f"/proc/{envoy.pid}/task")
     with contextlib.suppress(OSError):
-        for thread in threads.iterdir():
-            if (thread / "comm").read_text().startswith(_WORKER):
-                os.sched_setscheduler(int(thread.name), os.SCHED_BATCH, _AS_EVER)
-    with contextlib.suppress(OSError):
-        for thread in threads.iterdir():
+        for thread in Path(f"/proc/{envoy.pid}/task").iterdir():
             os.setpriority(os.PRIO_PROCESS, int(thread.name), _NICENESS)
 
 

@@ -31,14 +31,12 @@ from leyden.processes.identity import (
 from leyden.processes.locks import locked
 from leyden.processes.logs import cap
 from leyden.processes.niceness import set_niceness
-from leyden.processes.slices import ask_for_short_slices
 from leyden.processes.spawning import Limits, spawn
 
 __all__ = [
     "Identity",
     "Limits",
     "alive",
-    "ask_for_short_slices",
     "cap",
     "command_line",
     "exited",

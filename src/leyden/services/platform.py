@@ -9,7 +9,6 @@ from leyden.services.deliveries.emailing import Emailing
 from leyden.services.events.tails import Tails
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.issuance import Issuance
-from leyden.services.nodes.records import Records
 from leyden.services.nodes.samples import Samples
 from leyden.settings import Settings
 from leyden.storage.database import Database
@@ -33,9 +32,3 @@ class Platform(Struct, frozen=True, kw_only=True):
     samples: Samples = field(default_factory=Samples)
     # What ends once the database is closed.
     afterwards: AsyncExitStack = field(default_factory=AsyncExitStack)
-
-    @property
-    def records(self) -> Records:
-        """What answers that are kept may be made of."""
-        rules = self.fleet.rules if self.fleet is not None else None
-        return Records(self.database.reader, self.sealer, rules)

@@ -408,8 +408,6 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     """Maximum requests per minute, per API key or person; per organization, 5x."""
     failures_per_minute: Count = 20
     """Maximum failed keys per minute, per prefix and IP address; in total, 10x."""
-    uploads_per_minute: Some = 600
-    """Maximum certificate, seed and macaroon uploads per minute and organization."""
     nodes_per_organization: Count = 25
     """Maximum nodes per organization; change one with `leyden org quota`."""
     unpaid_orders_per_organization: Count = 5

@@ -21,6 +21,11 @@ BESIDE = frozenset(
     | {"WALLET_PASSWORD", "NEW_PASSWORD", "SEED"}
 )
 
+# Settings that are gone, with what replaces them.
+REMOVED = {
+    "uploads_per_minute": "uploads count as other requests (`requests_per_minute`)",
+}
+
 
 def load(environment: Mapping[str, str]) -> Settings:
     """Read the settings; name a wrong or unknown one, with the reason."""
@@ -127,6 +132,8 @@ def _read(variable: str, path: str) -> str:
 
 
 def _unknown(name: str, names: set[str]) -> str:
+    if name in REMOVED:
+        return f"this setting was removed; {REMOVED[name]}"
     close = difflib.get_close_matches(name, names, 1)
     hint = f"did you mean {close[0]}? " if close else ""
     return f"unknown setting; {hint}`leyden config` lists all settings"

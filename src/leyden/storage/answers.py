@@ -18,7 +18,7 @@ class Saved(Struct, frozen=True, kw_only=True):
     status: int | None  # None while the first request is in progress
     body: bytes | None
     holder: str
-    started: datetime  # or when it was last renewed
+    started: datetime
 
 
 class SavedResponses:
@@ -72,20 +72,6 @@ class SavedResponses:
                 key=key,
                 now=to_us(now),
                 before=before,
-                holder=holder,
-            )
-        )
-
-    async def renew(
-        self, organization_id: str, key: bytes, *, now: datetime, holder: str
-    ) -> bool:
-        """Renew the claim; return False if another process has it now."""
-        return bool(
-            await self._run(
-                sql.renew,
-                organization_id=organization_id,
-                key=key,
-                now=to_us(now),
                 holder=holder,
             )
         )

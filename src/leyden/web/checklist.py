@@ -6,7 +6,7 @@ from leyden.domain.sign_in import Right
 from leyden.storage.first_steps import FirstSteps
 from leyden.values import Struct
 from leyden.web.fleet import rules_of
-from leyden.web.visits import ReadVisit
+from leyden.web.visits import Visit
 
 
 class Task(Struct, frozen=True, kw_only=True):
@@ -19,16 +19,16 @@ class Task(Struct, frozen=True, kw_only=True):
     done: bool
 
 
-async def tasks(visit: ReadVisit) -> Sequence[Task]:
+async def tasks(visit: Visit) -> Sequence[Task]:
     """Return the checklist; empty once it is done, or without the right to do it."""
     if not visit.may(Right.NODES):
         return ()
-    found = await visit.records.rows.first_steps.find(visit.organization_id)
+    found = await visit.rows.first_steps.find(visit.organization_id)
     every = [task for task in _every(visit, found) if task is not None]
     return () if all(task.done for task in every) else every
 
 
-def _every(visit: ReadVisit, found: FirstSteps) -> Sequence[Task | None]:
+def _every(visit: Visit, found: FirstSteps) -> Sequence[Task | None]:
     rules = rules_of(visit)
     node = f"{visit.root}/nodes/{found.node_id}" if found.node_id else ""
     wallet = f"{node}/wallet/initialise" if node else ""

@@ -31,9 +31,9 @@ async def restore(visit: Visit) -> Response:
 
 
 async def _shown(visit: Visit, *, refused: LeydenError | None = None) -> Response:
-    found = await restoring.list_(visit.records, visit.organization_id)
+    found = await restoring.list_(visit.rows, visit.organization_id)
     names = {each.name for each in found}
-    nodes = visit.records.rows.nodes
+    nodes = visit.rows.nodes
     return visit.render(
         "nodes/deleted.html",
         deleted=found,

@@ -4,7 +4,7 @@ from leyden.domain.sign_in import Right
 from leyden.errors import NodeAway
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.nodes.fleet import Fleet, FleetSettings
-from leyden.web.visits import ReadVisit, Visit
+from leyden.web.visits import Visit
 
 
 def fleet_of(visit: Visit) -> Fleet:
@@ -21,11 +21,9 @@ def dispatcher_of(visit: Visit) -> Dispatcher:
     return dispatcher
 
 
-def rules_of(visit: ReadVisit) -> FleetSettings:
+def rules_of(visit: Visit) -> FleetSettings:
     """Return the rules of the fleet, where nodes are run at all."""
-    if (rules := visit.records.rules) is None:
-        raise NodeAway("This platform runs no nodes.")
-    return rules
+    return fleet_of(visit).rules
 
 
 def which(visit: Visit) -> tuple[str, str]:

@@ -18,7 +18,7 @@ from leyden.web.checklist import tasks
 from leyden.web.fleet import fleet_of, rules_of
 from leyden.web.next_steps import IN_LISTS, UPDATED_IN
 from leyden.web.states import parts
-from leyden.web.visits import ReadVisit, Visit
+from leyden.web.visits import Visit
 
 _AT_A_TIME = 100
 _MANY = 1_000
@@ -26,10 +26,10 @@ _ROWS_AT_A_TIME = 25  # 3 ms
 _FEW = 8  # so many are seen at a glance: no bar of states, and first steps are shown
 
 
-async def list_(visit: ReadVisit) -> HTMLResponse:
+async def list_(visit: Visit) -> HTMLResponse:
     """List the nodes, filtered by status or name, page by page."""
-    counts = await visit.records.rows.nodes.by_status(visit.organization_id)
-    deleted = await restoring.list_(visit.records, visit.organization_id)
+    counts = await visit.rows.nodes.by_status(visit.organization_id)
+    deleted = await restoring.list_(visit.rows, visit.organization_id)
     just = visit.query.text("deleted")
     return visit.render(
         "nodes/list.html",
@@ -51,10 +51,10 @@ async def changes(visit: Visit) -> Response:
     return changing.stream(visit, changing.after_commits(fleet.database, read))
 
 
-async def _listed(visit: ReadVisit, counts: Sequence[CountOfStatus]) -> Markup:
+async def _listed(visit: Visit, counts: Sequence[CountOfStatus]) -> Markup:
     if not counts:
         return Markup()
-    rules, nodes = rules_of(visit), visit.records.rows.nodes
+    rules, nodes = rules_of(visit), visit.rows.nodes
     status, name = visit.query.text("status"), visit.query.text("name")
     every = _sum(counts)
     if every > _MANY:  # ten thousand are counted in some milliseconds, and once more
@@ -87,9 +87,7 @@ async def _listed(visit: ReadVisit, counts: Sequence[CountOfStatus]) -> Markup:
     return Markup(text)  # noqa: S704  escaped there
 
 
-async def _rows(
-    visit: ReadVisit, nodes: Sequence[Listed], rules: FleetSettings
-) -> Markup:
+async def _rows(visit: Visit, nodes: Sequence[Listed], rules: FleetSettings) -> Markup:
     row = visit.templates.get_template("nodes/row.html")
     next_steps = IN_LISTS if visit.may(Right.NODES) else {}
     rows = []

@@ -120,7 +120,7 @@ async def _priced(visit: Visit, given: Form) -> _Priced:
 
 async def _nodes(visit: Visit) -> list[Listed]:
     """Return one's own nodes, to which a channel may go."""
-    rows = visit.records.rows.nodes
+    rows = visit.rows.nodes
     return await rows.page(visit.organization_id, skipped=0, most=_NODES)
 
 

@@ -120,7 +120,7 @@ async def _seller_uri(shop: Shop, order: Order) -> str:
 
 async def _running(visit: Visit) -> list[Listed]:
     """Return the newest nodes that can register a ticket."""
-    nodes, of = visit.records.rows.nodes, visit.organization_id
+    nodes, of = visit.rows.nodes, visit.organization_id
     count = await nodes.count(of, status=NodeStatus.RUNNING)
     skipped = max(0, count - _NODES)
     return await nodes.page(of, status=NodeStatus.RUNNING, skipped=skipped, most=_NODES)

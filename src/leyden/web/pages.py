@@ -1,13 +1,11 @@
 """The definition of a page: an entry in a table, served by site.py."""
 
 from enum import Enum, auto
-from typing import Literal, get_type_hints
-
-from msgspec.structs import force_setattr
+from typing import Literal
 
 from leyden.domain.sign_in import Right
 from leyden.values import Struct
-from leyden.web.visits import Handler, ReadVisit, Shows
+from leyden.web.visits import Handler
 
 
 class Who(Enum):
@@ -23,13 +21,7 @@ class Page(Struct, frozen=True):
 
     method: Literal["GET", "POST"]
     path: str
-    run: Handler | Shows
+    run: Handler
     needs: Right | Who
     # Its form may come from other programs: its address has a word of its own.
     from_anywhere: bool = False
-    cacheable: bool = False  # its handler is given a ReadVisit, and no more
-
-    def __post_init__(self) -> None:
-        reads_only = ReadVisit in get_type_hints(self.run).values()
-        # What is frozen is filled in through the back door, once, here.
-        force_setattr(self, "cacheable", reads_only)

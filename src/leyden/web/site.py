@@ -10,16 +10,15 @@
 import logging
 import secrets
 import time
-from collections.abc import Hashable, Iterable, MutableMapping
-from datetime import datetime
-from typing import Any, cast
+from collections.abc import Iterable, MutableMapping
+from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import Response
 from starlette.routing import Route, Router
 
 from leyden.domain.addresses import rate_limit_key
-from leyden.errors import LeydenError, NotFound, Stale, TooMany
+from leyden.errors import LeydenError, NotFound, Stale
 from leyden.services.people import sign_in
 from leyden.services.platform import Platform
 from leyden.services.shared import turns
@@ -32,16 +31,14 @@ from leyden.web.cookies import Cookies
 from leyden.web.forms import Form
 from leyden.web.open_streams import OpenStreams
 from leyden.web.origins import Origins
-from leyden.web.page_cache import CachedPage, PageCache
 from leyden.web.pages import Page
 from leyden.web.protection import protection
 from leyden.web.templates import environment
-from leyden.web.visits import Shows, Visit
+from leyden.web.visits import Visit
 
 Scope = MutableMapping[str, Any]
 
 _TRIES = 5  # someone else moved it first: looking again settles it
-_FINE = 200
 _OURS_TO_MEND = 500
 _FILES = "/app/static/"
 _LONGEST = 10  # no page of ours has so long an address
@@ -64,7 +61,6 @@ class Site:
         self._origins = origins
         self._requests = Requests(platform.settings.requests_per_minute)
         self.streams = OpenStreams()
-        self._cache = PageCache(platform)
         self._assets = assets()
         self._templates = environment(version=version)
         self._protection = protection(platform.settings)
@@ -104,13 +100,9 @@ class Site:
 
     async def answer(self, page: Page, scope: Scope, receive: Any, send: Any) -> None:
         """Serve this page, or show why not."""
-        edition: Hashable = None
-        cached: Response | None = None
         visit = self._visit(scope)
         try:
-            if page.cacheable:
-                edition, cached = await self._cached(scope, now=visit.now)
-            response = cached or await self._made(page, visit, scope, receive)
+            response = await self._made(page, visit, scope, receive)
         except ClientLeft:
             return
         except LeydenError as error:
@@ -118,11 +110,8 @@ class Site:
         except Exception:
             log.exception("a page failed", extra={"path": scope["path"]})
             response = self._refusal(visit, LeydenError())
-        if cached is None and visit.somebody is None and not visit.cookies.guest:
+        if visit.somebody is None and not visit.cookies.guest:
             visit.cookies.set_guest(response, visit.guest)
-        if page.cacheable and response.status_code == _FINE and visit.somebody:
-            shown = CachedPage(visit.somebody, bytes(response.body))
-            self._cache.keep(scope, shown, edition=edition)
         await response(scope, receive, send)
 
     def _visit(self, scope: Scope) -> Visit:
@@ -138,7 +127,6 @@ class Site:
             templates=self._templates,
             streams=self.streams,
             cookies=cookies,
-            records=self._platform.records,
             path=scope.get("path_params", {}),
             guest=guest,
             url=f"{scope['path']}?{query}" if query else scope["path"],
@@ -154,20 +142,6 @@ class Site:
             half=None,
             place=None,
         )
-
-    async def _cached(
-        self, scope: Scope, *, now: datetime
-    ) -> tuple[Hashable, Response | None]:
-        """Return the database's edition, and the page if it is cached; count that."""
-        edition, cached = await self._cache.find(scope, now=now)
-        if cached is None:
-            return edition, None
-        person_id = cached.somebody.person.id
-        try:
-            self._requests.take(person_id, person_id, at_s=time.monotonic())
-        except TooMany:
-            return edition, None  # the page that says so is not cached
-        return edition, HTMLResponse(cached.body)
 
     async def _made(
         self, page: Page, visit: Visit, scope: Scope, receive: Any
@@ -210,8 +184,6 @@ class Site:
             check_may(page, visit)
             if not page.from_anywhere:
                 forms.check_ours(visit.form, headers, token=visit.token)
-        if page.cacheable:
-            return await cast("Shows", page.run)(visit.read_only())
         for _ in range(_TRIES - 1):
             try:
                 return await page.run(visit)

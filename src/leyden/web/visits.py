@@ -10,8 +10,8 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from leyden.domain.sign_in import Belonging, Right, Session, SignedIn
 from leyden.errors import LeydenError, Unauthorized
-from leyden.services.nodes.records import Records
 from leyden.services.platform import Platform
+from leyden.storage.stores import Stores
 from leyden.values import Struct
 from leyden.web.cookies import Cookies
 from leyden.web.forms import Form
@@ -21,20 +21,32 @@ SIGN_IN = "/app/sign-in"
 HOME = "/app/"
 
 
-class ReadVisit(Struct, kw_only=True):
-    """What a page is given that shows rows alone: it is kept, until somebody commits.
+class Visit(Struct, kw_only=True):
+    """What a page is given."""
 
-    All of it follows from the address, who is there, and the rows.
-    """
-
-    records: Records
+    platform: Platform
     templates: Environment
+    streams: OpenStreams
+    cookies: Cookies
+    guest: str  # the token of a visitor who is not signed in
     path: Mapping[str, str]
     url: str
+    origin: str  # what addresses of this dashboard begin with, for other programs
+    passkeys_at: str  # the same, if passkeys can be used there
     query: Form
+    form: Form
     token: str  # for forms
+    address: str
+    browser: str
+    now: datetime
     somebody: SignedIn | None
+    half: Session | None  # signed in, but for the second factor
     place: Belonging | None  # the organization in the path
+
+    @property
+    def rows(self) -> Stores:
+        """The stored rows, to read."""
+        return self.platform.database.reader
 
     @property
     def who(self) -> SignedIn:
@@ -85,30 +97,7 @@ class ReadVisit(Struct, kw_only=True):
         return response
 
 
-class Visit(ReadVisit, kw_only=True):
-    """What any other page is given."""
-
-    platform: Platform
-    streams: OpenStreams
-    cookies: Cookies
-    guest: str  # the token of a visitor who is not signed in
-    origin: str  # what addresses of this dashboard begin with, for other programs
-    passkeys_at: str  # the same, if passkeys can be used there
-    form: Form
-    address: str
-    browser: str
-    now: datetime
-    half: Session | None  # signed in, but for the second factor
-
-    def read_only(self) -> ReadVisit:
-        """Return what of this a page is given that shows rows alone."""
-        return ReadVisit(
-            **{name: getattr(self, name) for name in ReadVisit.__struct_fields__}
-        )
-
-
 Handler = Callable[[Visit], Awaitable[Response]]
-Shows = Callable[[ReadVisit], Awaitable[HTMLResponse]]
 
 
 def redirect(url: str) -> Response:

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections import Counter
 from collections.abc import Awaitable, Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -95,7 +95,7 @@ async def test_who_died_after_it_redeemed_a_coupon_leaves_the_answer_to_the_next
             expires=NOW + timedelta(days=1),
             holder="another process",
         )
-    world.later(seconds=6)
+    world.later(seconds=16)
     for caller, under_key in (
         (alice, {"Idempotency_Key": "harbour-light-2"}),
         (alice, {}),
@@ -124,8 +124,8 @@ async def test_whoever_is_silent_for_seconds_has_died_and_says_nothing_any_more(
         )
     if not database.is_alone:
         with pytest.raises(Conflict, match="still in progress"):
-            await ask(platform, alice, run=never, later=timedelta(seconds=4))
-    assert await ask(platform, alice, later=timedelta(seconds=6)) == MADE
+            await ask(platform, alice, run=never, later=timedelta(seconds=14))
+    assert await ask(platform, alice, later=timedelta(seconds=16)) == MADE
     async with database.transaction() as tx:  # it wakes up
         await tx.answers.save(of, under, holder=dead, status=200, body=b"late")
         await tx.answers.drop(of, under, holder=dead)
@@ -146,48 +146,6 @@ async def test_who_died_before_the_clock_was_set_back_has_died_all_the_same(
             holder="another process",
         )
     assert await ask(platform, alice) == MADE
-
-
-async def test_whoever_takes_its_time_is_not_taken_for_dead(
-    platform: Platform, alice: Caller, world: World
-) -> None:
-    principal = Principal(alice.organization_id, "a key", frozenset(), None)
-    under = platform.sealer.digest(KEY, purpose="saved answer")
-
-    async def heard_of() -> datetime:
-        """Return when the one who answers was last heard of, as any replica sees it."""
-        async with platform.database.transaction() as tx:
-            saved = await tx.answers.claim(
-                alice.organization_id,
-                under,
-                request=REQUEST,
-                now=NOW,
-                expires=NOW + timedelta(days=1),
-                holder="another process",
-            )
-        assert saved is not None
-        return saved.started
-
-    async def run() -> Answer:
-        assert await heard_of() == NOW
-        for minutes in (1, 2):
-            world.later(minutes=1)
-            async with asyncio.timeout(10):
-                while await heard_of() < NOW + timedelta(minutes=minutes):
-                    await asyncio.sleep(0.01)
-        return MADE
-
-    answer = await idempotency.answer_once(
-        platform,
-        principal,
-        KEY,
-        REQUEST,
-        now=NOW,
-        run=run,
-        renewed_every_s=0.01,
-    )
-    assert answer == MADE
-    assert await ask(platform, alice, run=never) == MADE
 
 
 async def test_a_request_that_was_cut_off_here_leaves_its_key_at_once(

@@ -2,7 +2,6 @@
 
 import uuid
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from typing import TypeVar
 
 import click
@@ -21,7 +20,6 @@ from leyden.services.deliveries.subscriptions import Wanted
 from leyden.services.events import log
 from leyden.services.platform import Platform
 from leyden.storage.subscriptions import Subscription
-from leyden.webhooks.names import Names
 
 Result = TypeVar("Result")
 
@@ -138,8 +136,7 @@ def stop_sending(endpoint_id: str) -> None:
 
 def _with_dispatcher(step: Callable[[Dispatcher], Awaitable[Result]]) -> Result:
     async def run(platform: Platform) -> Result:
-        with closing(Names()) as names:
-            return await step(dispatcher_of(platform, names))
+        return await step(dispatcher_of(platform))
 
     return on_platform(run)
 

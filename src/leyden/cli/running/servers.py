@@ -9,7 +9,7 @@ from pathlib import Path
 import click
 import uvloop
 
-from leyden import garbage, logs, processes, settings
+from leyden import garbage, logs, settings
 from leyden.app import egress, gateways
 from leyden.app.home import only_one
 from leyden.app.installation import running
@@ -61,7 +61,6 @@ async def _gate(given: Settings) -> None:
 async def until_told(given: Settings, *, api: bool, loops: bool) -> None:
     """Run until SIGTERM or SIGINT; a second signal skips the grace period."""
     garbage.freeze()
-    processes.ask_for_short_slices()
     told, loop = _stop_event(), asyncio.get_running_loop()
     async with running(given, api=api, loops=loops):
         if api:

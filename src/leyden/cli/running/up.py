@@ -10,7 +10,7 @@ from pathlib import Path
 import uvloop
 from rich.console import Console
 
-from leyden import garbage, processes
+from leyden import garbage
 from leyden.app.home import holder, only_one
 from leyden.cli import trust_offer
 from leyden.cli.building import building
@@ -52,7 +52,6 @@ def up(home: Path | None, runtime: str | None, *, detach: bool) -> None:
         try:
             with building(console) as progress:
                 garbage.freeze()
-                processes.ask_for_short_slices()
                 uvloop.run(
                     installation.run(
                         given,

@@ -10,14 +10,12 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
 from typing import Literal
 
 from leyden.ciphertext.recognition import (
     MACAROON_LIMIT,
     SEED_LIMIT,
     check_backup,
-    check_size,
 )
 from leyden.domain.nodes import Node
 from leyden.domain.quotas import Quota
@@ -47,7 +45,7 @@ async def keep_seed(
     Even the same seed again is Taken.
     """
     node = await get(fleet, organization_id, node_id)
-    await check(fleet, organization_id, seed, kind="seed")
+    check(seed, kind="seed")
     sealed = fleet.sealer.seal(seed.encode(), purpose=seed_purpose(node_id))
     async with fleet.database.transaction() as tx:
         await rights.confirm(tx, actor, organization_id, Right.NODES)
@@ -74,22 +72,10 @@ async def has_seed(fleet: Fleet, organization_id: str, node_id: str) -> bool:
     return True
 
 
-async def check(
-    fleet: Fleet, organization_id: str, value: str, *, kind: Literal["seed", "macaroon"]
-) -> None:
-    """Raise Malformed unless it is ciphertext, TooMany past the quota."""
-    fleet.uploads.count(organization_id)
-    await recognise(fleet, organization_id, value, kind=kind)
-
-
-async def recognise(
-    fleet: Fleet, organization_id: str, value: str, *, kind: Literal["seed", "macaroon"]
-) -> None:
-    """Raise Malformed unless it is ciphertext; the caller has counted it."""
+def check(value: str, *, kind: Literal["seed", "macaroon"]) -> None:
+    """Raise Malformed unless it is ciphertext."""
     limit = SEED_LIMIT if kind == "seed" else MACAROON_LIMIT
-    check_size(value, kind=kind, limit=limit)
-    check = partial(check_backup, value, kind=kind, limit=limit)
-    await fleet.uploads.read(organization_id, check)
+    check_backup(value, kind=kind, limit=limit)
 
 
 def check_name(name: str) -> None:
@@ -113,7 +99,7 @@ async def keep_macaroon(
     """Store a macaroon under a name; raise Taken if the node has that name."""
     await get(fleet, organization_id, node_id)
     check_name(name)
-    await check(fleet, organization_id, macaroon, kind="macaroon")
+    check(macaroon, kind="macaroon")
     purpose = macaroon_purpose(node_id, name)
     sealed = fleet.sealer.seal(macaroon.encode(), purpose=purpose)
     async with fleet.database.transaction() as tx:

@@ -16,6 +16,7 @@ from leyden.services.nodes.changes import change
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.views import get, owned_or_not_found
 from leyden.services.shared import rights
+from leyden.services.shared.fair_pool import UPLOADS
 from leyden.storage.audit import Value
 from leyden.storage.stores import Stores
 from leyden.values import replace
@@ -154,7 +155,7 @@ async def renew_certificate(
         apply_command(
             node, Action.SETTINGS, now=now
         )  # or refuse, before anything is read
-        tls = await _check_uploaded(fleet, node, certificate, key, now=now)
+        tls = await _check_uploaded(node, certificate, key, now=now)
     async with fleet.database.transaction() as tx:
         before = await _locked(tx, organization_id, node_id, actor=actor)
         after = apply_command(before, Action.SETTINGS, now=now)
@@ -178,12 +179,11 @@ async def renew_certificate(
 
 
 async def _check_uploaded(
-    fleet: Fleet, node: Node, certificate: str, key: str, *, now: datetime
+    node: Node, certificate: str, key: str, *, now: datetime
 ) -> Tls:
-    """Check an uploaded certificate, in a helper, outside a transaction."""
+    """Check an uploaded certificate, in a thread, outside a transaction."""
     parse = partial(pem_chain.parse, certificate, key, name=node.api_endpoint, now=now)
-    fleet.uploads.count(node.organization_id)
-    return await fleet.uploads.read(node.organization_id, parse)
+    return await UPLOADS.run(node.organization_id, parse)
 
 
 async def _locked(

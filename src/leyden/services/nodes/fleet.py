@@ -20,7 +20,6 @@ from leyden.runtimes.sides import Side
 from leyden.services.nodes.node_cache import NodeCache
 from leyden.services.nodes.start_limits import StartLimit
 from leyden.services.shared.quotas import limits
-from leyden.services.shared.uploads import Uploads
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
@@ -84,7 +83,6 @@ class Fleet(Struct, frozen=True, kw_only=True):
     rules: FleetSettings = field(default_factory=FleetSettings)
     roots: Roots = field(default_factory=Roots)
     node_cache: NodeCache = field(default_factory=NodeCache)
-    uploads: Uploads = field(default_factory=Uploads)
 
 
 # Kinds of tasks. The key is the node's id, or EVERYTHING.

@@ -191,7 +191,7 @@ async def _take_on(issuance: Issuance, due: ClaimedTask, row: Issued) -> None:
 
 
 async def _beside_the_loop(work: Callable[[], _Read]) -> _Read:
-    """Read certificates in a helper: ten of RSA take up to 0.1 s of processor.
+    """Read certificates in a thread: ten of RSA take up to 0.1 s of processor.
 
     The authority takes its turn among the organizations that upload some.
     """

@@ -10,6 +10,7 @@ Replaced backups are kept for thirty days, as they were sealed: if the new
 password was a mistake, the old one still opens them.
 """
 
+import asyncio
 import hashlib
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
@@ -58,10 +59,10 @@ async def reseal(
             backups.check_name(each.name)
     if len({each.name for each in anew}) != len(anew):
         raise Malformed("backups: has a duplicate entry")
-    fleet.uploads.count(organization_id, len(anew))
     for each in anew:
         kind: Literal["seed", "macaroon"] = "seed" if each.name is None else "macaroon"
-        await backups.recognise(fleet, organization_id, each.value, kind=kind)
+        backups.check(each.value, kind=kind)
+        await asyncio.sleep(0)  # each takes some 5 ms
     found = [
         (each, *both)
         for each in anew

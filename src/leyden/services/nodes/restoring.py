@@ -15,16 +15,15 @@ from leyden.errors import Conflict, NotFound, Taken
 from leyden.services.nodes import peer_addresses
 from leyden.services.nodes.changes import change
 from leyden.services.nodes.fleet import CERTIFICATES, EVERYTHING, NODE, Fleet
-from leyden.services.nodes.records import Records
 from leyden.services.shared import quotas, rights
 from leyden.storage.nodes import Deleted
 from leyden.storage.stores import Stores
 from leyden.values import replace
 
 
-async def list_(records: Records, organization_id: str) -> list[Deleted]:
+async def list_(rows: Stores, organization_id: str) -> list[Deleted]:
     """List the deleted nodes that can be restored, the last deleted first."""
-    return await records.rows.nodes.deleted(organization_id)
+    return await rows.nodes.deleted(organization_id)
 
 
 async def restore(

@@ -8,7 +8,6 @@ from leyden.domain.nodes import Listed, Node, Stamp
 from leyden.errors import NotFound
 from leyden.services.nodes import launch_specs
 from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.records import Records
 from leyden.storage.commands import Command
 from leyden.storage.receivers import webhook_secret_purpose
 from leyden.values import Struct
@@ -30,15 +29,15 @@ class Shown(Struct, frozen=True, kw_only=True):
     history: Sequence[Command]
 
 
-async def list_(records: Records, organization_id: str) -> list[Listed]:
+async def list_(fleet: Fleet, organization_id: str) -> list[Listed]:
     """List an organization's nodes, oldest first."""
-    return await records.rows.nodes.list_(organization_id)
+    return await fleet.database.reader.nodes.list_(organization_id)
 
 
-async def show(records: Records, organization_id: str, node_id: str) -> Shown:
+async def show(fleet: Fleet, organization_id: str, node_id: str) -> Shown:
     """Return a node with its settings, as the API shows them, and its commands."""
-    found = await records.rows.nodes.show(organization_id, node_id)
-    opened = records.sealer.open
+    rows, opened = fleet.database.reader, fleet.sealer.open
+    found = await rows.nodes.show(organization_id, node_id)
     kept = opened(found.sealed_settings, purpose=launch_specs.settings_purpose(node_id))
     secret = opened(found.webhook_secret, purpose=webhook_secret_purpose(node_id))
     return Shown(
@@ -47,7 +46,7 @@ async def show(records: Records, organization_id: str, node_id: str) -> Shown:
             node_settings.with_secrets(found.settings, json.loads(kept)),
             webhook_secret=secret.decode(),
         ),
-        history=await records.rows.commands.list_(node_id),
+        history=await rows.commands.list_(node_id),
     )
 
 
@@ -58,7 +57,7 @@ async def stamp(fleet: Fleet, organization_id: str, node_id: str) -> Stamp:
 
 async def view(fleet: Fleet, organization_id: str, node_id: str) -> View:
     """Return a node with its settings, as shown, and its activity."""
-    shown = await show(Records.of(fleet), organization_id, node_id)
+    shown = await show(fleet, organization_id, node_id)
     node = await get(fleet, organization_id, node_id)
     return View(
         node=node,

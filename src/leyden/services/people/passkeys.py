@@ -7,20 +7,21 @@ answered it is stored until it expires, so that it works once.
 
 import hmac
 import json
+import re
 import secrets
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Final, TypeVar, cast
 from urllib.parse import urlsplit
 
 from webauthn import verify_authentication_response, verify_registration_response
-from webauthn.helpers import base64url_to_bytes
+from webauthn.helpers import base64url_to_bytes, parse_cbor
 
 from leyden.domain.accounts import check_name
 from leyden.domain.sign_in import Session, SignedIn
 from leyden.domain.times import to_us
-from leyden.errors import Away, Conflict, Malformed, TooMany, Unauthorized
+from leyden.errors import Conflict, Malformed, TooMany, Unauthorized
 from leyden.services.people import profile, sign_in
 from leyden.services.platform import Platform
 from leyden.services.shared.fair_pool import UPLOADS
@@ -41,6 +42,9 @@ WRONG = (
 _NOT_TAKEN = "could not add this passkey; try again"
 _NOT_WELL_FORMED = (ValueError, KeyError, TypeError, RecursionError)
 _LONGEST = 16 * 1024  # what devices show has 1 to 4 KiB
+# CBOR's tag 29, however long its number is written; by chance random bytes have one.
+_REFERENCE: Final = re.compile(rb"\xd8\x1d|\xd9\0\x1d|\xda\0{3}\x1d|\xdb\0{7}\x1d")
+_MOST_REFERENCES: Final = 2
 
 
 class RelyingParty(Struct, frozen=True, kw_only=True):
@@ -112,6 +116,7 @@ async def add(
         answered = _answered(platform, shown, word, now)
         made = await _verified(
             who.person.id,
+            shown,
             partial(
                 verify_registration_response,
                 credential=shown,
@@ -184,6 +189,7 @@ async def enter(
             raise Unauthorized(WRONG)
         verified = await _verified(
             found.user_id,
+            shown,
             partial(
                 verify_authentication_response,
                 credential=shown,
@@ -217,18 +223,36 @@ async def enter(
         )
 
 
-async def _verified(owner: str, verify: Callable[[], _Verified]) -> _Verified:
-    """Verify in a helper, on the person's turn; raise ValueError for any library error.
+async def _verified(
+    owner: str, shown: dict[str, object], verify: Callable[[], _Verified]
+) -> _Verified:
+    """Verify in a thread, on the person's turn; raise ValueError for any error."""
 
-    The library writes the CBOR that it has read once more: 9 KiB of references to
-    references become gigabytes.
-    """
+    def work() -> _Verified:
+        _check_references(shown)
+        return verify()
+
     try:
-        return await UPLOADS.run(owner, verify)
-    except (Away, TooMany):
+        return await UPLOADS.run(owner, work)
+    except TooMany:
         raise
     except Exception as error:  # a stranger's bytes may trip it in any way
         raise ValueError("not verified") from error
+
+
+def _check_references(shown: dict[str, object]) -> None:
+    """Raise ValueError for CBOR with references to references.
+
+    The library encodes the CBOR that it has decoded once more: 9 KiB of references
+    become gigabytes.
+    """
+    response = cast("dict[str, object]", shown["response"])
+    if attestation := response.get("attestationObject"):
+        data = parse_cbor(base64url_to_bytes(str(attestation)))["authData"]
+    else:
+        data = base64url_to_bytes(str(response["authenticatorData"]))
+    if len(_REFERENCE.findall(data)) > _MOST_REFERENCES:
+        raise ValueError("references")
 
 
 def _read(credential: str | bytes) -> dict[str, object]:

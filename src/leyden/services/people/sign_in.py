@@ -193,11 +193,6 @@ async def find(platform: Platform, cookie: str, *, now: datetime) -> SignedIn | 
     )
 
 
-def goes_on(platform: Platform, session: Session, *, now: datetime) -> bool:
-    """Return whether a session is live, and need not be noted as used again."""
-    return _is_live(platform, session, now=now) and now - session.seen < _SEEN_EVERY
-
-
 def _is_live(platform: Platform, session: Session, *, now: datetime) -> bool:
     idle = timedelta(seconds=platform.settings.session_idle_s)
     return session.is_live(now, idle=idle)

@@ -34,16 +34,6 @@ WHERE organization_id = :organization_id
     AND holder = :before
 RETURNING key;
 
--- name: renew
--- The holder renews the claim repeatedly: `started` is the time of its last heartbeat.
-UPDATE saved_answer
-SET started = :now
-WHERE organization_id = :organization_id
-    AND key = :key
-    AND status IS NULL
-    AND holder = :holder
-RETURNING key;
-
 -- name: save
 -- A holder that was taken for dead can't save a response.
 UPDATE saved_answer
