@@ -24,7 +24,7 @@ _Job = tuple[Future[Any], Callable[[], Any]]
 class FairPool:
     """A thread that serves owners in turn."""
 
-    def __init__(self, *, waiting: int = 20) -> None:
+    def __init__(self, *, waiting: int = 100) -> None:
         self._waiting = waiting
         self._executor = ThreadPoolExecutor(1, thread_name_prefix="upload")
         self._lock = threading.Lock()
