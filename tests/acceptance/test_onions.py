@@ -156,7 +156,11 @@ async def test_a_node_reaches_onion_addresses_over_tor_and_others_directly(
         await connect(_KEY, onion)
     assert socks.called == [onion]
     await connect(known, treasury.peer)
-    peers = (await node.call("GET", "/v1/peers"))["peers"]
-    assert [each["pub_key"] for each in peers] == [known]
+
+    async def is_connected() -> bool:
+        peers = (await node.call("GET", "/v1/peers"))["peers"]
+        return [each["pub_key"] for each in peers] == [known]
+
+    await town.until("they are connected", is_connected)
     assert socks.called == [onion]
     await town.of(node, "DELETE", "")

@@ -27,6 +27,27 @@ def test_config_prints_every_setting(typed: Typed) -> None:
         assert sentence in printed
 
 
+def test_keys_of_a_cluster_are_written_for_their_owner_only_and_once(
+    typed: Typed, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEYDEN_NODES_DOMAIN", "nodes.example.com")
+    file = tmp_path / "keys.yaml"
+    before = os.umask(0o022)
+    try:
+        result = typed("secrets", "kubernetes", "--output", str(file))
+    finally:
+        os.umask(before)
+    assert (result.exit_code, result.output) == (0, "")
+    assert file.stat().st_mode & 0o777 == 0o600
+    written = file.read_text()
+    assert "kind: Secret" in written
+    again = typed("secrets", "kubernetes", "--output", str(file))
+    assert again.exit_code != 0
+    assert "already exists" in again.stderr
+    assert file.read_text() == written
+    assert "kind: Secret" in typed("secrets", "kubernetes").output
+
+
 def test_config_keeps_secrets_to_itself(
     typed: Typed, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -5,6 +5,7 @@ In a file of its own: SQLAlchemy and Alembic take longer to import than a whole 
 
 import os
 import sys
+from pathlib import Path
 
 import click
 
@@ -12,6 +13,7 @@ from leyden import settings
 from leyden.app import authorities, cluster_keys, egress, migration
 from leyden.cli.customer.progress import waiting
 from leyden.cli.groups import Group
+from leyden.files import write_private
 from leyden.services.operators import key_rotation
 
 
@@ -63,7 +65,12 @@ def rotate() -> None:
 
 @secrets.command()
 @click.argument("name", default="leyden-keys")
-def kubernetes(name: str) -> None:
+@click.option(
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="New file to write it to, which only you can read; otherwise it is printed.",
+)
+def kubernetes(name: str, output: Path | None) -> None:
     """Print a Kubernetes Secret NAME with new keys.
 
     First set LEYDEN_NODES_DOMAIN to the installation's nodes_domain: the new authority
@@ -72,7 +79,15 @@ def kubernetes(name: str) -> None:
     create them again.
 
     \b
-    leyden secrets kubernetes > keys.yaml
+    leyden secrets kubernetes --output keys.yaml
     """
     given = settings.load(os.environ)
-    print(cluster_keys.manifest(given, name=name), end="")
+    if output is None:
+        print(cluster_keys.manifest(given, name=name), end="")
+        return
+    if output.exists():
+        raise click.UsageError(
+            f"--output: {output} already exists, maybe with keys that are in use; name "
+            "a new file"
+        )
+    write_private(output, cluster_keys.manifest(given, name=name))
