@@ -133,7 +133,7 @@ class _Building:
             programs.finish(self._folder)
 
     def _take(self, step: Step) -> None:
-        """Note a step; say so once it ends a set."""
+        """Note a step, and print which set it ends."""
         for tools in [*self._left]:
             if step.program in {str(each) for each in tools.programs}:
                 if step.state is State.FETCHING:
@@ -150,7 +150,7 @@ class _Building:
         self._say(f"{tools.name} is built{rest}")
 
     def _watch(self) -> None:
-        """Say once of each set that tests wait for it."""
+        """Print once of each set that tests wait for it."""
         while self._left and not self._failure:
             names = programs.waited_for(self._folder) - self._said
             for number, tools in enumerate([*self._left], 1):

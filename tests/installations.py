@@ -83,7 +83,7 @@ def machine(folder: Path, name: str, *, on: str = "") -> Iterator[Machine]:
     """
     if os.geteuid() != 0:
         pytest.skip("machines of their own take root")
-    for program in ("unshare", "ip"):
+    for program in ("unshare", "ip", "curl"):
         require(program)
     number = folder / f"{on or name}.machine-id"
     if not on:

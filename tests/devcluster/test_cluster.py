@@ -21,6 +21,7 @@ from leyden.devcluster.certificates import Pair, Subject, authority, issue
 from leyden.processes import Identity, alive, identify
 from tests.devcluster import harbour
 from tests.devcluster.clusters import DevCluster, until, within
+from tests.programs import needs
 from tests.reaper import descendants
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
@@ -278,6 +279,7 @@ def test_an_up_that_was_killed_on_its_way_is_gone_on_with(
     assert [each["status"] for each in found["machines"]] == ["ready", "ready"]
 
 
+@needs("nft", "ip")
 def test_down_leaves_nothing_outside_of_its_folder(
     up: DevCluster, light: Light
 ) -> None:

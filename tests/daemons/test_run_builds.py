@@ -15,8 +15,7 @@ from leyden.daemons.catalogue import ToolSet
 from tests import builds, programs
 from tests.daemons.conftest import StandIn
 
-ROOT = Path(__file__).parents[1]
-pytest_plugins = ("tests.daemons.conftest",)
+ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.timeout(60)
 
 # A catalogue with one set, which a stand-in for Go builds.
