@@ -116,7 +116,7 @@ GUARDS = (
     Guard(
         "an lnd that cannot be seen is not taken for one that was stopped",
         "runtimes/local.py",
-        "if not processes.alive(running) and self._is_unknown(node):",
+        "if not processes.alive(running) and self._why_unknown(node):",
         "if False:",
         "tests/contracts/test_runtime.py",
         "cannot_be_seen",
