@@ -450,7 +450,7 @@ _OF_MONEY = (
     Guard(
         "verify sees coins that nobody booked",
         "services/operators/treasury_rules.py",
-        "output.confirmations > _ENOUGH_CONFIRMATIONS",
+        "depth > _ENOUGH_CONFIRMATIONS",
         "False",
         "tests/services/test_verify.py",
         "nobody_booked",

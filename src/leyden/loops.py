@@ -58,6 +58,10 @@ from leyden.services.operators.backups.channel_copies import (
     ChannelCopies,
 )
 from leyden.services.operators.backups.scheduled import BACKUPS, Scheduled
+from leyden.services.operators.treasury_check import (
+    TREASURY_CHECK,
+    TreasuryComparison,
+)
 from leyden.services.people import expiring_keys
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
@@ -78,7 +82,7 @@ STANDING: tuple[str, ...] = (
     expiring_keys.EXPIRING_KEYS,
 )
 STANDING_WITH_ALARMS = (ALARMS,)
-STANDING_IN_THE_SHOP = (SWEEP, TICKETS)
+STANDING_IN_THE_SHOP = (SWEEP, TICKETS, TREASURY_CHECK)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_WITH_A_SELLER = (DIRECT_CHANNELS,)
 STANDING_WITH_LSPS1 = (LSPS1,)
@@ -209,6 +213,7 @@ def shop_queues(shop: Shop) -> list[Queue]:
     listen = partial(listening.listen, shop)
     return [
         Queue(kind=LSPS1, run=listen, concurrency=1, continuous=True),
+        Queue(kind=TREASURY_CHECK, run=TreasuryComparison(shop).run, concurrency=1),
         # Many tickets share their commits; the market takes as many as it likes.
         Queue(kind=TICKET, run=TicketMaker(shop).make, concurrency=1_024),
         # As many as the seller may have coins: a peer that does not respond keeps an

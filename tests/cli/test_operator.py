@@ -15,6 +15,7 @@ from leyden.market.simulated import SimulatedMarket
 from leyden.services.people import api_keys
 from leyden.services.people import sign_in as signing_in
 from leyden.services.platform import Platform
+from leyden.storage.treasury_checks import TreasuryCheck
 from leyden.values import replace
 from tests.alarms import check_alarms
 from tests.cli.conftest import Typed, on_platform, told
@@ -273,6 +274,9 @@ def lose_a_ticket(home: Path) -> str:
             order = await harness.create()
             await harness.settle_down()
             market.forget(await harness.ticket(order))
+            check = TreasuryCheck(at=harness.now, orders=1, unknown=1, differences=0)
+            async with platform.database.transaction() as tx:
+                await tx.treasury_checks.save(check)
             return order.id
 
     return asyncio.run(run())
@@ -293,6 +297,7 @@ def test_an_order_whose_ticket_was_lost_is_named_and_ended(
     seen = migrated("overview")
     assert seen.exit_code == 1
     assert f"order {order_id}: the market lost the ticket" in seen.stdout
+    assert "orders: 1, differences: 0, unknown to it: 1" in seen.stdout
     assert migrated("pool", "abandon", order_id).exit_code == 2
     assert told(migrated(*end)) == {
         "order_id": order_id,

@@ -87,6 +87,11 @@ class StoredOrder:
         assert {each.at for each in found} <= {LATER}
         return [each.entry for each in found]
 
+    async def found(self) -> list[tuple[str, str]]:
+        """Return kind and subject of what raises an alarm."""
+        found = await self.database.reader.findings.list_(now=LATER)
+        return [(kind, subject) for kind, subject, _ in found]
+
     async def order(self) -> Order:
         return await self.database.reader.orders.get(ORDER.id)
 

@@ -19,6 +19,7 @@ from leyden.domain.units import Sats
 from leyden.errors import DatabaseAway, Malformed, Stale
 from leyden.services.channels import seller_watch
 from leyden.services.channels.corrections import Correction
+from leyden.services.channels.missing_tickets import abandon
 from leyden.services.deliveries import subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
@@ -520,6 +521,41 @@ async def test_a_failed_order_is_listed_without_an_alarm_when_its_payment_went_b
     (found,) = await needing_attention(platform, now=harness.now)
     assert found.why == "the channel could not be opened"
     assert await announced(platform) == []
+
+
+async def test_an_order_is_no_alarm_while_it_may_wait_for_its_node(
+    platform: Platform, harness: ShopHarness
+) -> None:
+    harness.seller.online.add(PEER)
+    harness.seller.freezes = True  # the node accepts, and never answers
+    order = await paid(harness, await harness.create(channel()))
+    began = order.paid_at or harness.now
+    for minutes, is_alarm in ((6, False), (59, False), (60, True)):
+        harness.now = began + timedelta(minutes=minutes)
+        (found,) = await needing_attention(platform, now=harness.now)
+        assert "the channel is not open yet" in found.why
+        assert ("order.stuck" in await kinds(platform)) is is_alarm
+    harness.seller.thaw(refuses=True)
+    await harness.pass_time(minutes=1)
+
+
+async def test_a_lost_ticket_stays_told_when_the_market_is_away(
+    platform: Platform, harness: ShopHarness
+) -> None:
+    await harness.give_credit(PRICE)
+    order = await harness.create()
+    await harness.settle_down()
+    harness.market.forget(await harness.ticket(order))
+    (told,) = await announced(platform)
+    assert told.startswith(f"order.stuck: order {order.id}: the market lost the ticket")
+    harness.market.away = True
+    assert await announced(platform) == [told]
+    (kept,) = await harness.database.reader.alarms.list_()
+    assert kept.subject == order.id
+    harness.market.away = False
+    await abandon(harness.shop, order.id, reason="pool.db is gone", actor="operator:op")
+    assert await announced(platform) == [told]
+    assert await harness.database.reader.alarms.list_() == []
 
 
 async def test_many_alarms_of_a_kind_share_an_event_after_the_first(

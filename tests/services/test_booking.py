@@ -4,6 +4,7 @@ The story of each is in test_outputs.py and test_settlement.py; here it is compa
 whole: entries, keys, and what is kept.
 """
 
+from datetime import timedelta
 from functools import partial
 
 import pytest
@@ -142,6 +143,7 @@ async def test_another_story_of_an_output_changes_nothing(
     await see(stored_order, 1, sats=OUTPUT.sats + 1)
     assert await kept(stored_order) == [KNOWN]
     assert await stored_order.written() == []
+    assert await stored_order.found() == [("treasury.differs", str(OUTPUT.outpoint))]
 
 
 @pytest.mark.parametrize(
@@ -355,6 +357,8 @@ async def test_a_held_payment_that_is_settled_is_received_as_it_was_held(
     told = await tell(stored_order, InvoiceState.SETTLED, sats)
     assert told == given.with_changes(invoice=InvoiceState.SETTLED)
     assert ("a different amount than it held" in logged.text) == (sats != PRICE)
+    differs = [("treasury.differs", ORDER.id)]
+    assert await stored_order.found() == (differs if sats != PRICE else [])
     assert await stored_order.written() == [
         received(
             key=f"lightning:{ORDER.payment_hash}",
@@ -372,10 +376,27 @@ async def test_an_invoice_that_nobody_paid_is_cancelled_and_that_is_all(
     assert await tell(stored_order, InvoiceState.OPEN) == ORDER
     assert "does not know" not in logged.text
     assert await tell(stored_order, InvoiceState.MISSING) == ORDER
-    assert "the treasury does not know one of our invoices" in logged.text
+    assert "does not know" not in logged.text  # it ran out, and lnd may have deleted it
+    assert await stored_order.found() == []
     told = await tell(stored_order, InvoiceState.CANCELLED)
     assert told == ORDER.with_changes(invoice=InvoiceState.CANCELLED)
     assert await stored_order.written() == []
+
+
+@pytest.mark.parametrize("invoice", [InvoiceState.OPEN, InvoiceState.ACCEPTED])
+async def test_an_invoice_is_an_alarm_when_the_treasury_does_not_know_it(
+    stored_order: StoredOrder,
+    invoice: InvoiceState,
+    logged: pytest.LogCaptureFixture,
+) -> None:
+    given = HELD_ORDER.with_changes(invoice=invoice, status=Status.CREATING)
+    if invoice is InvoiceState.OPEN:
+        given = replace(ORDER, expires=LATER + timedelta(minutes=1))
+    await stored_order.have(given, {})
+    for _ in range(2):
+        assert await tell(stored_order, InvoiceState.MISSING) == given
+    assert "the treasury does not know one of our invoices" in logged.text
+    assert await stored_order.found() == [("invoice.unknown", ORDER.id)]
 
 
 async def test_a_settled_invoice_is_not_cancelled(stored_order: StoredOrder) -> None:

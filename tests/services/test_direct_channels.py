@@ -282,6 +282,8 @@ async def test_a_lock_that_ends_in_the_middle_gives_the_channel_away(
     assert await shop.status(order) is Status.FILLED
     assert invoice_of(shop, order) is InvoiceState.CANCELLED
     assert "a channel was opened without payment" in caplog.text
+    ((kind, subject, _),) = await shop.database.reader.findings.list_(now=shop.now)
+    assert (kind, subject) == ("order.unpaid", order.id)
 
 
 async def test_two_orders_never_reserve_the_same_coin(shop: ShopHarness) -> None:

@@ -170,6 +170,8 @@ async def test_a_ticket_that_was_filled_all_the_same_is_told_of(
     await rewrite(harness, order, status=Status.EXPIRED)
     await ask(harness, WITHDRAWAL, order)
     assert "a ticket was filled after its order had ended" in logged.text
+    found = await harness.database.reader.findings.list_(now=harness.now)
+    assert [each[:2] for each in found] == [("order.unpaid", order.id)]
     await rewrite(harness, order, status=Status.CREATED)
     await harness.follow_tickets()
 

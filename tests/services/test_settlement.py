@@ -264,6 +264,10 @@ async def test_a_payment_that_cannot_be_booked_stops_no_other(
         Status.CREATING,
     ]
     assert await harness.place(ledger.RECEIVED) == -2 * PRICE
+    ((kind, subject, _),) = await harness.database.reader.findings.list_(
+        now=harness.now
+    )
+    assert (kind, subject) == ("payment.unbooked", orders[1].id)
     for order in orders[::2]:
         harness.payments.pay(request_of(order))
         harness.payments.invoices[order.payment_hash] = told[orders.index(order)]

@@ -207,6 +207,7 @@ treasury_checks = Table(
     Column("id", Integer, primary_key=True),
     Column("at", BigInteger, nullable=False),
     Column("orders", Integer, nullable=False),
+    Column("unknown", Integer, nullable=False),
     Column("differences", Integer, nullable=False),
     CheckConstraint("id = 1", name="only_one"),
 )

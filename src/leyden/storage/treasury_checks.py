@@ -14,6 +14,7 @@ class TreasuryCheck(Struct, frozen=True, kw_only=True):
 
     at: datetime
     orders: int  # whose payments were compared
+    unknown: int  # of them, whose invoice the treasury does not know
     differences: int
 
 
@@ -28,8 +29,10 @@ class TreasuryChecks:
         rows = await self._run(sql.find)
         if not rows:
             return None
-        at, orders, differences = rows[0]
-        return TreasuryCheck(at=from_us(at), orders=orders, differences=differences)
+        at, orders, unknown, differences = rows[0]
+        return TreasuryCheck(
+            at=from_us(at), orders=orders, unknown=unknown, differences=differences
+        )
 
     async def save(self, done: TreasuryCheck) -> None:
         """Store a comparison as the last one."""
@@ -37,5 +40,6 @@ class TreasuryChecks:
             sql.save,
             at=to_us(done.at),
             orders=done.orders,
+            unknown=done.unknown,
             differences=done.differences,
         )

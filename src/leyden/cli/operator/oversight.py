@@ -17,6 +17,7 @@ from leyden.domain.orders import Order
 from leyden.domain.times import to_iso
 from leyden.services.operators import attention, job_labels, oversight
 from leyden.services.operators.oversight import Overview
+from leyden.storage.treasury_checks import TreasuryCheck
 from leyden.values import asdict
 
 
@@ -41,6 +42,7 @@ def overview(*, as_json: bool) -> None:
         }
         for each in seen.backups
     ]
+    check = seen.treasury_check
     if as_json:
         print_json(
             {
@@ -57,6 +59,9 @@ def overview(*, as_json: bool) -> None:
                 "orders": seen.orders,
                 "sources": seen.sources,
                 "books": seen.balances,
+                "treasury_check": {**asdict(check), "at": to_iso(check.at)}
+                if check
+                else None,
                 "tasks": queues,
                 "tried": tried,
                 "backups": backups,
@@ -70,6 +75,8 @@ def overview(*, as_json: bool) -> None:
             ("ledger, in sat", seen.balances),
         ):
             print_counts(heading, counted)
+        if check is not None:
+            print(f"\ntreasury\ncompared at {to_iso(check.at)}: {_compared(check)}")
         print("\nchannel sources")
         print(", ".join(seen.sources) or "nowhere")
         if backups:
@@ -90,6 +97,11 @@ def _alarms(seen: Overview) -> list[str]:
     if seen.not_checked or seen.checked_at is None:
         return [*found, seen.not_checked]
     return found or [f"all good (checked {to_iso(seen.checked_at)})"]
+
+
+def _compared(check: TreasuryCheck) -> str:
+    unknown = f", unknown to it: {check.unknown:,}" if check.unknown else ""
+    return f"orders: {check.orders:,}, differences: {check.differences:,}{unknown}"
 
 
 def _labelled(jobs: list[dict[str, Any]]) -> list[dict[str, Any]]:

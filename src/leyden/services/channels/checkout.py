@@ -21,13 +21,14 @@ import asyncio
 import logging
 import time
 from collections.abc import Iterable, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Final
 
 from prometheus_client import Histogram
 
 from leyden.domain import ledger
+from leyden.domain.alarms import Finding, Kind
 from leyden.domain.ledger import Reason
 from leyden.domain.orders import ENDED, Event, Order, Status, advance
 from leyden.domain.payments import Invoice, InvoiceState, Output, PaymentUpdate
@@ -58,6 +59,8 @@ _TICKET: Final = Histogram(
     "From the commit that found an order paid until the one that kept its ticket.",
     buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600),
 )
+# Each sweep tries again, and the treasury is compared with the ledger once a day.
+_FOUND_AGAIN_WITHIN: Final = timedelta(hours=26)
 _FIRST_POLL_S = 0.002
 _SLOWEST_POLL_S = 0.05
 
@@ -100,10 +103,21 @@ async def _record_alone(
         await _record(shop, [(order_id, update)], now)
     except Away:
         raise
-    except Exception:
+    except Stale:
+        log.warning("a payment is booked by the next sweep", extra={"order": order_id})
+    except Exception as error:
         log.exception(
             "can't book a payment", extra={"order": order_id, "told": str(update)}
         )
+        found = Finding(
+            kind=Kind.PAYMENT_UNBOOKED,
+            subject=order_id,
+            what=f"order {order_id}: a payment can't be booked "
+            f"({type(error).__name__}): the log has the error",
+            kept=_FOUND_AGAIN_WITHIN,
+        )
+        async with shop.database.transaction() as tx:
+            await tx.findings.add([found], now=now)
 
 
 async def _record(

@@ -4,8 +4,11 @@ Nothing here does I/O.
 """
 
 import logging
+from datetime import timedelta
+from typing import Final
 
 from leyden.domain import ledger
+from leyden.domain.alarms import Finding, Kind
 from leyden.domain.ledger import Reason
 from leyden.domain.orders import Event, Order, Status
 from leyden.domain.payments import Invoice, InvoiceState, PaymentUpdate
@@ -13,6 +16,9 @@ from leyden.services.channels.holding import credit, end, hand_back, hold, settl
 from leyden.services.channels.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
+
+# Each sweep finds it again while it is so.
+_FOUND_AGAIN_WITHIN: Final = timedelta(days=1)
 
 
 def is_late(order: Order, update: PaymentUpdate) -> bool:
@@ -34,13 +40,29 @@ def record(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
         case InvoiceState.CANCELLED:
             _cancelled(work, order)
         case InvoiceState.MISSING:
-            log.error(
-                "the treasury does not know one of our invoices: check that it is the "
-                "same lnd",
-                extra={"order": order.id},
-            )
+            _missing(work, order)
         case _:
             pass
+
+
+def _missing(work: UnitOfWork, order: Order) -> None:
+    """Report an invoice that the treasury does not know, although it may be paid."""
+    open_ = order.invoice is InvoiceState.OPEN and work.now < order.expires
+    if not open_ and order.invoice is not InvoiceState.ACCEPTED:
+        return  # lnd may delete invoices that were cancelled or ran out
+    log.error(
+        "the treasury does not know one of our invoices: check that it is the same lnd",
+        extra={"order": order.id},
+    )
+    work.report(
+        Finding(
+            kind=Kind.INVOICE_UNKNOWN,
+            subject=order.id,
+            what=f"order {order.id}: the treasury does not know its invoice: check "
+            "that it is the same lnd, with all of its data",
+            kept=_FOUND_AGAIN_WITHIN,
+        )
+    )
 
 
 def _settled(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
@@ -55,6 +77,14 @@ def _settled(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
                     "held": order.htlc_sats,
                     "settled": invoice.sats,
                 },
+            )
+            work.report(
+                Finding(
+                    kind=Kind.TREASURY_DIFFERS,
+                    subject=order.id,
+                    what=f"order {order.id}: the treasury settled {invoice.sats:,} "
+                    f"sat, but held {order.htlc_sats:,}",
+                )
             )
         settle(work, order)
         return

@@ -23,6 +23,7 @@ from datetime import timedelta
 from typing import Final
 
 from leyden.domain import ledger, pricing
+from leyden.domain.alarms import Finding, Kind
 from leyden.domain.destinations import Destination
 from leyden.domain.ledger import Reason
 from leyden.domain.openings import (
@@ -340,6 +341,15 @@ def _book(work: UnitOfWork, order: Order, lease: Lease, *, settled: bool) -> Non
             "a channel was opened without payment: the payment was gone before "
             "publication",
             extra={"order": order.id, "channel_point": lease.channel_point},
+        )
+        work.report(
+            Finding(
+                kind=Kind.ORDER_UNPAID,
+                subject=order.id,
+                what=f"order {order.id}: channel {lease.channel_point} was opened "
+                "without payment, as the payment was gone before it was published: "
+                "you can close it",
+            )
         )
     credit(
         work,

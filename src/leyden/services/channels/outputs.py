@@ -7,6 +7,7 @@ held for it; the rest becomes credit. Nothing here does I/O.
 import logging
 
 from leyden.domain import ledger
+from leyden.domain.alarms import Finding, Kind
 from leyden.domain.ledger import Reason
 from leyden.domain.orders import TICKETED, Event, Order, Status
 from leyden.domain.payments import GONE, KnownOutput, Output, OutputState
@@ -40,6 +41,14 @@ def record(work: UnitOfWork, order: Order, output: Output, rules: ShopSettings) 
         log.error(
             "the treasury reports an output differently than before",
             extra={"order": order.id},
+        )
+        work.report(
+            Finding(
+                kind=Kind.TREASURY_DIFFERS,
+                subject=str(output.outpoint),
+                what=f"order {order.id}: the treasury reports {output.sats:,} sat for "
+                f"output {output.outpoint}, and reported {known.sats:,} before",
+            )
         )
         return
     match next_state(order, known, output, rules):

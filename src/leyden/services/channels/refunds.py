@@ -2,6 +2,7 @@
 
 import logging
 
+from leyden.domain.alarms import Finding, Kind
 from leyden.domain.orders import ENDED, Event, Order, Status
 from leyden.services.channels.holding import end, settle
 from leyden.services.channels.shop import WITHDRAWAL, Shop
@@ -62,3 +63,11 @@ async def withdraw(shop: Shop, due: ClaimedTask) -> None:
         log.error(
             "a ticket was filled after its order had ended", extra={"order": order.id}
         )
+        found = Finding(
+            kind=Kind.ORDER_UNPAID,
+            subject=order.id,
+            what=f"order {order.id}: its ticket was filled after the order had ended, "
+            "so the Pool account paid for a channel that nobody was charged for",
+        )
+        async with due.transaction() as tx:
+            await tx.findings.add([found], now=shop.clock())

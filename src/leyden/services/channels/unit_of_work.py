@@ -15,6 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from datetime import datetime
 
 from leyden.domain import ledger
+from leyden.domain.alarms import Finding
 from leyden.domain.events import Event
 from leyden.domain.ledger import Entry
 from leyden.domain.orders import ENDED, Order, Status
@@ -43,6 +44,7 @@ class UnitOfWork(Struct, kw_only=True):
     _entries: list[Entry] = field(default_factory=list)
     _moves: list[tuple[str, Status, Status]] = field(default_factory=list)
     _leases: list[tuple[str, Lease]] = field(default_factory=list)
+    _findings: list[Finding] = field(default_factory=list)
     _tasks: dict[tuple[str, datetime], dict[str, None]] = field(default_factory=dict)
 
     @classmethod
@@ -160,6 +162,10 @@ class UnitOfWork(Struct, kw_only=True):
         """Record the lease of an order."""
         self._leases.append((order_id, lease))
 
+    def report(self, finding: Finding) -> None:
+        """Record something that an operator has to look after."""
+        self._findings.append(finding)
+
     def put(self, kind: str, order_id: str, *, due: datetime | None = None) -> None:
         """Queue a task, due now or at the given time."""
         self._tasks.setdefault((kind, due or self.now), {})[order_id] = None
@@ -183,6 +189,8 @@ class UnitOfWork(Struct, kw_only=True):
         await tx.leases.add(self._leases, at=self.now)
         await tx.ledger.post(self._entries, at=self.now)
         tx.events.add(*self._new_events(), at=self.now)
+        if self._findings:
+            await tx.findings.add(self._findings, now=self.now)
         for (kind, due), keys in self._tasks.items():
             await tx.tasks.put_many(kind, list(keys), due=due)
         for order_id, before, after in self._moves:

@@ -8,7 +8,7 @@ from typing import Final
 
 from leyden.domain.alarms import Kind
 from leyden.domain.fundings import Obstacle
-from leyden.domain.orders import Order
+from leyden.domain.orders import Order, Status
 from leyden.errors import MarketAway
 from leyden.services.channels.missing_tickets import list_missing
 from leyden.services.channels.shop import ShopSettings
@@ -23,6 +23,7 @@ LATE: Final = timedelta(minutes=5)
 # the opening.
 _GIVES_UP: Final = timedelta(minutes=45)
 _MOST_ORDERS: Final = 200
+_HAS_A_TICKET: Final = frozenset({Status.CREATED, Status.SUBMITTED})
 # An order that leaves nothing to do is listed for this long. A failed order is one, as
 # its money was returned, unless its channel was signed.
 _SHOWN_FOR: Final = timedelta(days=7)
@@ -184,11 +185,18 @@ def _failed(order: Order, lost: Collection[str], strangers: Collection[str]) -> 
 
 
 async def _missing(platform: Platform) -> list[Order]:
-    """List orders with a missing ticket; none if the market is unavailable."""
+    """List orders with a missing ticket; those known before if the market is away."""
     if platform.shop is None:
         return []
     try:
         return await list_missing(platform.shop)
     except MarketAway as error:
         log.warning("can't check for missing tickets", extra={"why": str(error)})
-        return []
+    reader = platform.database.reader
+    raised = [
+        each.subject
+        for each in await reader.alarms.list_()
+        if each.reason == Reason.TICKET_MISSING
+    ]
+    orders = await reader.orders.get_many(raised)
+    return [each for each in orders if each.status in _HAS_A_TICKET]

@@ -25,6 +25,7 @@ class Broken(Struct, frozen=True):
 
     rule: str
     where: str
+    subject: str = ""  # the id of the order, or the output, if it is about one payment
 
     def __str__(self) -> str:
         """Return the violation as one line."""

@@ -23,6 +23,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "invoice closing": "Invoice cancellation",
         "order expiry": "Order expiry",
         "payments sweep": "Missed payments",
+        "treasury comparison": "Comparison with the treasury",
         "auction account": "Pool account",
         "channel opening": "Channel openings",
         "direct channels": "Direct channels",

@@ -19,6 +19,7 @@ from leyden.services.operators.verify import verify
 from leyden.services.platform import Platform
 from leyden.storage.alarms import RaisedAlarm
 from leyden.storage.counts import FailingNode, FailingTask, Queue
+from leyden.storage.treasury_checks import TreasuryCheck
 from leyden.values import Struct
 
 # Workers check every minute.
@@ -41,6 +42,7 @@ class Overview(Struct, frozen=True, kw_only=True):
     backups: list[Shown]  # empty without a backup store
     without_backups: str  # what to do about that; "" if backups are made
     sources: tuple[Source, ...] = ()  # of channels; empty if none are sold
+    treasury_check: TreasuryCheck | None = None  # the last one
 
 
 class Patient(Struct, frozen=True):
@@ -81,6 +83,7 @@ async def overview(platform: Platform, *, now: datetime) -> Overview:
         backups=await backup_results.listed(platform),
         without_backups=backup_results.missing(platform.settings),
         sources=sources.sold(platform.shop) if platform.shop else (),
+        treasury_check=await platform.database.reader.treasury_checks.find(),
     )
 
 

@@ -1,11 +1,18 @@
 """Compare the ledger with the treasury: its identity, and the payments it received."""
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
 from leyden.domain import ledger
 from leyden.domain.orders import Order
-from leyden.domain.payments import Invoice, InvoiceState, OutputState
+from leyden.domain.payments import (
+    Invoice,
+    InvoiceState,
+    KnownOutput,
+    Outpoint,
+    Output,
+    OutputState,
+)
 from leyden.payments.base import Payments
 from leyden.services.operators.broken_rules import Broken
 from leyden.storage.database import Database
@@ -26,48 +33,75 @@ async def broken_by_identity(
 
 
 async def broken_by(
-    database: Database, payments: Payments, orders: list[Order]
+    database: Database,
+    payments: Payments,
+    orders: list[Order],
+    *,
+    unknown: list[str] | None = None,
 ) -> AsyncIterator[Broken]:
-    """Yield where the ledger and the treasury differ about payments of these orders."""
-    requests = {
-        order.payment_hash: (order, request)
-        for order in orders
-        if (request := order.payment_request)
+    """Yield where the ledger and the treasury differ about payments of these orders.
+
+    With `unknown`, orders whose invoice the treasury does not know are added to it, and
+    are not compared: another treasury received their payments.
+    """
+    by_hash = {order.payment_hash: order for order in orders if order.payment_request}
+    updates = await payments.lookup(
+        [request for order in by_hash.values() if (request := order.payment_request)]
+    )
+    invoices = {
+        each.payment_hash: each for each in updates if isinstance(each, Invoice)
     }
-    updates = await payments.lookup([request for _, request in requests.values()])
-    outputs = {}
-    for seen in updates:
-        if not isinstance(seen, Invoice):
-            outputs[seen.outpoint] = seen
-            continue
-        order, _ = requests[seen.payment_hash]
-        booked = sum(
-            each.entry.sats
-            for each in await database.reader.ledger.of_order(order.id)
-            if each.entry.source == ledger.RECEIVED
-            and each.entry.key.startswith(f"lightning:{seen.payment_hash}")
-        )
-        received = seen.sats if seen.state is InvoiceState.SETTLED else 0
-        if booked != received:
-            yield Broken(
-                "I5",
-                f"order {order.id}: the treasury received {received:,} sat over "
-                f"Lightning, but {booked:,} are booked",
-            )
-    for order, _ in requests.values():
+    if unknown is not None:
+        for payment_hash, invoice in invoices.items():
+            if invoice.state is InvoiceState.MISSING:
+                unknown.append(by_hash.pop(payment_hash).id)
+    addresses = {order.onchain_address for order in by_hash.values()}
+    outputs = {
+        each.outpoint: each
+        for each in updates
+        if isinstance(each, Output) and each.address in addresses
+    }
+    for payment_hash, order in by_hash.items():
+        if (seen := invoices.get(payment_hash)) and (
+            broken := await _invoice(database, order, seen)
+        ):
+            yield broken
+    for order in by_hash.values():
         for known in await database.reader.outputs.of_order(order.id):
-            counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
-            output = outputs.pop(known.outpoint, None)
-            mined = output is not None and output.confirmations > 0
-            buried = output is not None and output.confirmations > _ENOUGH_CONFIRMATIONS
-            if counts and not mined:
-                what = "it is booked, but the treasury has no confirmed output"
-                yield Broken("I5", f"output {known.outpoint}: {what}")
-            if not counts and buried:
-                what = "it is confirmed, but not booked"
-                yield Broken("I5", f"output {known.outpoint}: {what}")
-            if output is not None and output.sats != known.sats:
-                what = f"it has {output.sats:,} sat, but {known.sats:,} are recorded"
-                yield Broken("I5", f"output {known.outpoint}: {what}")
+            for what in _output(known, outputs.pop(known.outpoint, None)):
+                yield _broken(known.outpoint, what)
     for outpoint in outputs:
-        yield Broken("I5", f"output {outpoint}: the treasury has it, but no order does")
+        yield _broken(outpoint, "the treasury has it, but no order does")
+
+
+async def _invoice(database: Database, order: Order, seen: Invoice) -> Broken | None:
+    booked = sum(
+        each.entry.sats
+        for each in await database.reader.ledger.of_order(order.id)
+        if each.entry.source == ledger.RECEIVED
+        and each.entry.key.startswith(f"lightning:{seen.payment_hash}")
+    )
+    received = seen.sats if seen.state is InvoiceState.SETTLED else 0
+    if booked == received:
+        return None
+    return Broken(
+        "I5",
+        f"order {order.id}: the treasury received {received:,} sat over Lightning, but "
+        f"{booked:,} are booked",
+        order.id,
+    )
+
+
+def _output(known: KnownOutput, output: Output | None) -> Iterator[str]:
+    counts = known.state in {OutputState.BOOKED, OutputState.BURIED}
+    depth = output.confirmations if output is not None else 0
+    if counts and depth <= 0:
+        yield "it is booked, but the treasury has no confirmed output"
+    if not counts and depth > _ENOUGH_CONFIRMATIONS:
+        yield "it is confirmed, but not booked"
+    if output is not None and output.sats != known.sats:
+        yield f"it has {output.sats:,} sat, but {known.sats:,} are recorded"
+
+
+def _broken(outpoint: Outpoint, what: str) -> Broken:
+    return Broken("I5", f"output {outpoint}: {what}", str(outpoint))

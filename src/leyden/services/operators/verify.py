@@ -55,7 +55,7 @@ async def verify(
         broken += [
             each async for each in treasury_rules.broken_by_identity(database, payments)
         ]
-        async for orders in _all_orders(database.reader):
+        async for orders in all_orders(database.reader):
             broken += [
                 each
                 async for each in treasury_rules.broken_by(database, payments, orders)
@@ -64,7 +64,7 @@ async def verify(
 
 
 async def _orders(books: Stores) -> AsyncIterator[Broken]:
-    async for orders in _all_orders(books):
+    async for orders in all_orders(books):
         leases = await books.leases.of_orders([each.id for each in orders])
         for order in orders:
             await asyncio.sleep(0)  # SQLite's reads let nobody else run
@@ -147,7 +147,8 @@ async def _coupons(books: Stores) -> AsyncIterator[Broken]:
         )
 
 
-async def _all_orders(rows: Stores) -> AsyncIterator[list[Order]]:
+async def all_orders(rows: Stores) -> AsyncIterator[list[Order]]:
+    """Yield all orders in batches, ordered by id."""
     after = ""
     while batch := await rows.orders.all_(after=after, most=_BATCH):
         after = batch[-1].id

@@ -37,6 +37,7 @@ def upgrade() -> None:
         sa.Column("id", sa.Integer(), nullable=False),
         sa.Column("at", sa.BigInteger(), nullable=False),
         sa.Column("orders", sa.Integer(), nullable=False),
+        sa.Column("unknown", sa.Integer(), nullable=False),
         sa.Column("differences", sa.Integer(), nullable=False),
         sa.CheckConstraint("id = 1", name=op.f("ck_treasury_check_only_one")),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_treasury_check")),
