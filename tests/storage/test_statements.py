@@ -72,7 +72,6 @@ def test_each_statement_runs_as_it_is_written(sqlite_url: str) -> None:
         ("orders", "capacity_asked_since", "ix_channel_order_direct_paid_at"),
         ("leases", "closed_early", "ix_lease_closed_early"),
         ("audit", "latest", "ix_audit_at"),
-        ("audit", "node_failure", "ix_audit_node_failed"),
         ("audit", "people", "ix_audit_members"),
         ("events", "logged_at", "ix_event_once"),
         (

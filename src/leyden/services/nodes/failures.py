@@ -8,10 +8,11 @@ import errno
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.nodes import Cause, Node
+from leyden.domain.nodes import Cause, Node, Trouble
 from leyden.errors import CannotStart
 from leyden.storage.stores import Stores
 
+_NONE: Final = Trouble(cause=Cause.UNEXPLAINED, reason="", why="")
 FAILED: Final = "node failed"
 PLATFORM: Final = "platform"  # who acts where nobody asked
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
@@ -23,12 +24,8 @@ async def note(
     tx: Stores, before: Node, *, reason: str, why: str, now: datetime
 ) -> None:
     """Record why a node could not be started, unless the same is recorded already."""
-    known = before.trouble
-    if (
-        known is not None
-        and known.cause is Cause.NOT_STARTED
-        and (known.reason, known.why) == (reason, why)
-    ):
+    known = before.trouble or _NONE
+    if (known.cause, known.reason, known.why) == (Cause.NOT_STARTED, reason, why):
         return
     await tx.audit.add(
         at=now,
