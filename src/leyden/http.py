@@ -65,6 +65,7 @@ _WORDS: Final[tuple[tuple[tuple[type[BaseException], ...], str], ...]] = (
         (aiohttp.ServerDisconnectedError, ConnectionResetError),
         "it closed the connection",
     ),
+    ((aiohttp.InvalidURL,), "it is not a valid URL"),
     ((aiohttp.ContentTypeError, ValueError), "its answer can't be read"),
 )
 

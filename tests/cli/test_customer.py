@@ -373,7 +373,7 @@ def test_a_channel_for_a_name_that_is_not_there_is_refused(
 def test_a_channel_for_a_node_without_a_wallet_asks_for_no_password(
     here: Harbour, typed: Typed, pier: str
 ) -> None:
-    here.seller.fill([1_500_000])
+    here.seller.fill([1_500_000] * 3)
     refused = typed("flow", "quote", CAPACITY, "--for", pier)
     assert (refused.exit_code, f"leyden wallet init {pier!r}" in refused.stderr) == (
         5,

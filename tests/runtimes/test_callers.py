@@ -42,7 +42,7 @@ def test_the_charts_own_service_hides_nobody() -> None:
     services = [
         msgspec.convert(each, Service) for each in objects if each["kind"] == "Service"
     ]
-    assert len(services) == 3
+    assert len(services) == 4
     assert hiding(services) == []
 
 

@@ -232,7 +232,8 @@ async def test_the_operator_is_told_which_nodes_port_another_program_has(
         await fleet_harness.work()
     told = f"another program has port {first.open_peer_port} of node {first.id}"
     end = ": peers can't connect until you stop that program"
-    assert await said() == [f"{told} (and those of 1 more){end}"]
+    other = f"another program has port {second.open_peer_port} of node {second.id}"
+    assert await said() == [f"{told}{end}", f"{other}{end}"]
     gateway.taken = {first.open_peer_port}
     assert await said() == [f"{told}{end}"]
     gateway.taken = set()

@@ -180,7 +180,7 @@ _PRIVATE_CHAIN = {
 _DEVELOPMENT = {
     "check": Listed(
         "leyden.cli.checks",
-        "Run the linters, the type checker, and the import and guard tests.",
+        "Run the linters, the type checker and the import rules.",
     ),
     "test": Listed("leyden.cli.checks", "Run the tests; ARGUMENTS go to pytest."),
     "bench": Listed(

@@ -95,7 +95,7 @@ orders = Table(
     CheckConstraint("credit_refund >= 0", name="refund_not_negative"),
     CheckConstraint(
         "onchain_address IS NULL OR payment_hash IS NOT NULL",
-        name="address_with_invoice",
+        name="both_rails_or_none",
     ),
     Index("ix_channel_order_organization_id", "organization_id", "created", "id"),
 )

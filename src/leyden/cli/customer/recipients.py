@@ -14,7 +14,7 @@ from leyden.cli.wallet.reaching import (
 from leyden.client import ApiError
 
 _KEY_DIGITS = 66
-_BAD_REQUEST = 400
+_KEY_UNKNOWN = "node: we don't know this node's public key yet"
 
 
 class Recipient:
@@ -48,9 +48,7 @@ class Recipient:
             try:
                 self._session.client.flow.quote(capacity, **wish)
             except ApiError as error:
-                if error.status != _BAD_REQUEST or not error.message.startswith(
-                    "node:"
-                ):
+                if not error.message.startswith(_KEY_UNKNOWN):
                     raise
             else:
                 return wish

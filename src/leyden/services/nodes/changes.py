@@ -49,7 +49,7 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
     tx.events.add(*node_events.of_change(before, after), at=now)
     if _route_changes(before, after):
         await tx.tasks.put(ROUTES, EVERYTHING, due=now)
-    if plan(after, now) is not Step.NOTHING:
+    if plan(after, now) is not Step.NOTHING and not _became_unknown(before, after):
         due = after.due if plan(after, now) is Step.WAIT else now
         await tx.tasks.put(NODE, after.id, due=due)
     if after.settings.webhook != before.settings.webhook:
@@ -64,6 +64,11 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
         if after.status is Status.WAITING_INIT and _is_first_start(after):
             _ANSWERING.observe((now - after.created).total_seconds())
     return replace(after, edition=before.edition + 1)
+
+
+def _became_unknown(before: Node, after: Node) -> bool:
+    """Return whether nothing else changed: that is no reason to try anything sooner."""
+    return after.unknown is not None and after == replace(before, unknown=after.unknown)
 
 
 def _record_end(before: Node, after: Node) -> None:
