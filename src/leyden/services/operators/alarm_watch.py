@@ -87,6 +87,7 @@ class AlarmWatch:
         self._verify_at = platform.clock() + _FIRST_VERIFICATION
         self.found: frozenset[Alarm] | None = None  # None: not checked yet
         self.checked_at: datetime | None = None
+        self._checked = asyncio.Event()
         # `up` starts what a private chain needs beside us, and builds it at first.
         private = platform.settings.has_private_chain
         self._starting = set(_START_LATER if private else ())
@@ -120,6 +121,7 @@ class AlarmWatch:
             platform, self.found or (), self._broken, self._starting
         )
         self.checked_at = now
+        self._checked.set()
 
     async def follow(self, work: ClaimedTask) -> None:
         """Log raised and cleared alarms as events, while this process has the task.
@@ -131,7 +133,8 @@ class AlarmWatch:
             if self.found is not None:
                 async with work.transaction() as tx:
                     await self.record(tx)
-            await asyncio.sleep(_CHECK_EVERY_S)
+            await self._checked.wait()
+            self._checked.clear()
 
     async def record(self, tx: Stores) -> None:
         """Log what the last check changed, and store when it was."""
