@@ -42,7 +42,6 @@ _POLL_S: Final = 0.005
 _CALM_S: Final = 5.0  # an Envoy that ran for this long is restarted at once
 _LONGEST_PAUSE_S: Final = 5.0
 _NICENESS: Final = -10
-_WORKER: Final = "wrk:"  # what Envoy calls its workers' threads
 
 
 def program(override: str = "") -> Path:
