@@ -30,6 +30,7 @@ from leyden.daemons.workshop import place
 from leyden.devcluster import binaries
 from leyden.errors import LeydenError
 from tests import programs
+from tests.longest_first import group_of
 
 _CLUSTER: Final = (
     *(binaries.PAUSE, binaries.COMPANION, binaries.HELM),
@@ -78,9 +79,18 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Begin with tests that need nothing, and end with those of a cluster."""
-    if programs.BUILDS in os.environ:
-        items.sort(key=_lateness)
+    """Begin with tests that need nothing, and end with those of a cluster.
+
+    What is scheduled together is as late as the latest of it: the process that runs
+    the others would wait.
+    """
+    if programs.BUILDS not in os.environ:
+        return
+    lateness: dict[str, int] = {}
+    for each in items:
+        group = group_of(each.nodeid)
+        lateness[group] = max(lateness.get(group, 0), _lateness(each))
+    items.sort(key=lambda item: (lateness[group_of(item.nodeid)], _lateness(item)))
 
 
 def _lateness(item: pytest.Item) -> int:

@@ -102,7 +102,7 @@ _GROUPS: Mapping[str, str] = {
 }
 
 
-def _group(nodeid: str) -> str:
+def group_of(nodeid: str) -> str:
     """Return what a test belongs to: its file, or what several files share."""
     if "[pods" in nodeid:  # in a contract's suite those that take the cluster
         return "cluster"
@@ -116,7 +116,7 @@ class _Together(LoadFileScheduling):  # type: ignore[misc]
     """Scheduling by file, with files that belong together as one."""
 
     def _split_scope(self, nodeid: str) -> str:
-        return _group(nodeid)
+        return group_of(nodeid)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -152,7 +152,7 @@ def _refuse_apart(items: list[pytest.Item]) -> None:
         for group in TOGETHER:
             found = item._fixtureinfo.name2fixturedefs.get(group.replace(" ", "_"))
             is_shared = found and found[-1].scope == "session"  # and not its own
-            if is_shared and _group(item.nodeid) != group:
+            if is_shared and group_of(item.nodeid) != group:
                 raise pytest.UsageError(
                     f"{item.nodeid} uses the fixture of {group!r}: add its file to "
                     f"TOGETHER in {__name__}"
@@ -165,8 +165,8 @@ def pytest_runtest_teardown(
 ) -> Generator[None, None, None]:
     """End what files have shared after the last of their tests."""
     yield
-    group = _group(item.nodeid)
-    if nextitem is None or group not in TOGETHER or _group(nextitem.nodeid) == group:
+    group = group_of(item.nodeid)
+    if nextitem is None or group not in TOGETHER or group_of(nextitem.nodeid) == group:
         return
     manager = item.session._fixturemanager
     for fixture in manager.getfixturedefs(group.replace(" ", "_"), item) or ():
