@@ -35,11 +35,7 @@ from leyden.domain.nodes import Network, Type
 from leyden.domain.pricing import Channel
 from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
-from leyden.gateway.fake import FakeGateway
 from leyden.market.simulated import SimulatedMarket
-from leyden.payments.fake import FakePayments
-from leyden.runtimes.fake import FakeRuntime
-from leyden.runtimes.fake_homes import FakeHomes
 from leyden.services.channels import orders
 from leyden.services.channels import shop as shop_rules
 from leyden.services.channels.shop import Shop
@@ -53,6 +49,10 @@ from leyden.services.shared.quotas import limits
 from leyden.settings import Settings
 from leyden.values import replace
 from leyden.web.app import dashboard
+from tests.fakes.gateway import FakeGateway
+from tests.fakes.homes import FakeHomes
+from tests.fakes.payments import FakePayments
+from tests.fakes.runtime import FakeRuntime
 
 _URL = "database_url"
 _CHANNEL = Channel(capacity=Sats(1_000_000))

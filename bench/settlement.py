@@ -57,7 +57,6 @@ from leyden.domain.units import Sats
 from leyden.errors import TreasuryAway
 from leyden.loops import shop_queues
 from leyden.market.simulated import SimulatedMarket
-from leyden.payments.fake import FakePayments
 from leyden.services.channels.payment_stream import listen
 from leyden.services.channels.shop import Shop
 from leyden.services.operators.verify import verify
@@ -65,6 +64,7 @@ from leyden.storage.database import Database, open_database
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks.worker import Worker
+from tests.fakes.payments import FakePayments
 
 Rate = Callable[[str, int], float]
 

@@ -24,7 +24,6 @@ from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
 from leyden.loops import STANDING_IN_THE_SHOP, shop_queues
 from leyden.market.simulated import SimulatedMarket
-from leyden.payments.fake import PaymentFailed
 from leyden.services.channels import credit, orders
 from leyden.services.channels.payment_stream import listen
 from leyden.services.channels.shop import EVERYTHING, Shop, ShopSettings
@@ -33,6 +32,7 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks.worker import Worker
 from tests.contracts.treasuries import Harbour, LndWorld
+from tests.fakes.payments import PaymentFailed
 from tests.services.plenty import PLENTY
 from tests.services.shop_harness import PRICE, request_of
 

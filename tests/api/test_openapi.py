@@ -38,7 +38,6 @@ from leyden.domain.pricing import Channel
 from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
 from leyden.market.simulated import SimulatedMarket
-from leyden.payments.fake import FakePayments
 from leyden.services.channels import orders
 from leyden.services.channels.shop import Shop
 from leyden.services.deliveries.dispatchers import Dispatcher
@@ -48,8 +47,9 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database, open_database
 from leyden.storage.secrets import Sealer
-from leyden.webhooks.fake import FakeSender
 from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE
+from tests.fakes.payments import FakePayments
+from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 
 ORDER = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"

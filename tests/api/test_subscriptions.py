@@ -12,9 +12,9 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.webhooks.fake import FakeSender
 from tests.api.conftest import Caller
 from tests.conftest import NOW
+from tests.fakes.sender import FakeSender
 
 URL = "https://hooks.harbour.test/events"
 NEW = {"url": URL, "types": ["order.*"], "description": "the shop"}

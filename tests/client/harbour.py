@@ -27,8 +27,6 @@ from leyden.client import Client
 from leyden.domain.times import utc_now
 from leyden.loops import shop_queues
 from leyden.market.simulated import SimulatedMarket
-from leyden.payments.fake import FakePayments
-from leyden.sellers.fake import FakeSeller
 from leyden.services.channels import credit
 from leyden.services.channels.payment_stream import listen
 from leyden.services.channels.shop import Shop, ShopSettings
@@ -40,7 +38,9 @@ from leyden.settings import Settings
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks.worker import Worker
-from leyden.webhooks.fake import FakeSender
+from tests.fakes.payments import FakePayments
+from tests.fakes.seller import FakeSeller
+from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.services.plenty import PLENTY
 

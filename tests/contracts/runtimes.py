@@ -28,7 +28,6 @@ from leyden.lnd.trust import trusting_whenever
 from leyden.processes import Identity
 from leyden.runtimes.base import LaunchSpec, Runtime
 from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.fake import FakeRuntime
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local import Egress, LocalRuntime
 from leyden.runtimes.placement import Placement
@@ -37,6 +36,7 @@ from tests import stand_in_lnd
 from tests.authority import Authority
 from tests.contracts.owners import Owner
 from tests.domain.nodes import NOON, some_settings
+from tests.fakes.runtime import FakeRuntime
 
 PATIENCE_S = 30
 _NOBODY = 2**22 + 1  # no pid is as high

@@ -16,11 +16,11 @@ from leyden.errors import NodeRefused
 from leyden.lnd.connection import Access
 from leyden.payments.treasury import Treasury
 from leyden.sellers.base import Seller, WantedOpening
-from leyden.sellers.fake import FakeSeller
 from leyden.sellers.lnd import LndSeller
 from leyden.values import replace
 from tests.contracts.rivals import abandon, mine_nothing, rival_of, unmine
 from tests.contracts.treasuries import Harbour, owners_access, synced
+from tests.fakes.seller import FakeSeller
 
 _WITHIN_S = 30.0
 

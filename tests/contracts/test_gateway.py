@@ -9,13 +9,13 @@ import pytest
 
 from leyden.errors import SetupError
 from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.fake import FakeGateway
 from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Address, Listener, Route
 from leyden.gateway.supervisor import program
 from leyden.values import replace
 from tests.contracts.gateways import Case
+from tests.fakes.gateway import FakeGateway
 from tests.gateway.calls import Callers, echo_node
 from tests.ports import free_port
 

@@ -17,10 +17,10 @@ from leyden.api.server import bind, serving
 from leyden.certificates import jws, pem_chain, signing_requests
 from leyden.certificates.acme import AcmeAccount, AcmeIssuer
 from leyden.certificates.base import Issuer
-from leyden.certificates.fake import FakeIssuer
 from leyden.certificates.roots import Roots
 from leyden.errors import AuthorityAway, AuthorityRefused
 from tests import pebble
+from tests.fakes.issuer import FakeIssuer
 from tests.ports import free_port
 
 NAME = "harbour-light.nodes.test"

@@ -19,7 +19,6 @@ from leyden.domain.payments import (
 )
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused, TreasuryAway
-from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Treasury
 from leyden.values import replace
@@ -31,6 +30,7 @@ from tests.contracts.treasuries import (
     until,
 )
 from tests.contracts.worlds import FAKE_AND_LND
+from tests.fakes.payments import FakePayments, PaymentFailed
 
 PRICE = Sats(16_163)
 HOUR = timedelta(hours=1)

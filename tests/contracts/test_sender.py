@@ -11,8 +11,8 @@ from leyden.domain.deliveries import Answer
 from leyden.domain.webhook_urls import Allowed
 from leyden.webhooks.base import Sender
 from leyden.webhooks.egress import Egress
-from leyden.webhooks.fake import FakeSender
 from leyden.webhooks.sender import HttpSender
+from tests.fakes.sender import FakeSender
 from tests.webhooks.conftest import Receiver
 
 SECRET = "3f" * 24

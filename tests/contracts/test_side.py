@@ -9,8 +9,6 @@ import pytest
 from leyden.domain.nodes import Node
 from leyden.domain.starts import NEVER, Start
 from leyden.errors import CannotStart, CopyGone, SetupError
-from leyden.runtimes.fake import FakeRuntime
-from leyden.runtimes.fake_side import FakeSide
 from leyden.runtimes.local_side import LocalSide
 from leyden.runtimes.sides import Side
 from leyden.values import replace
@@ -24,6 +22,8 @@ from tests.contracts.runtimes import (
 )
 from tests.contracts.sides import clean, start_again, start_with_wallet
 from tests.domain.nodes import a_node
+from tests.fakes.runtime import FakeRuntime
+from tests.fakes.side import FakeSide
 
 _KNOWN = Start(number=1, copy="")
 

@@ -10,8 +10,8 @@ from leyden.domain.onions import Onion
 from leyden.errors import TorAway
 from leyden.tor.base import Tor
 from leyden.tor.control import ControlPort, TorControl
-from leyden.tor.fake import FakeTor
 from tests import tors
+from tests.fakes.tor import FakeTor
 
 ONE = Onion(seed=b"1" * 32, to="127.0.0.1:21000")
 OTHER = Onion(seed=b"2" * 32, to="127.0.0.1:21001")

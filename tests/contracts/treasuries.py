@@ -35,12 +35,12 @@ from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
 from leyden.lnd.connection import Access
 from leyden.payments.base import Payments
-from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Treasury
 from leyden.values import replace
 from tests.contracts import rivals
 from tests.contracts.blocks import block_after
+from tests.fakes.payments import FakePayments, PaymentFailed
 from tests.ports import free_ports
 from tests.programs import built
 

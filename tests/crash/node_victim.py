@@ -18,7 +18,6 @@ from leyden.domain.accounts import Organization
 from leyden.domain.nodes import Network, Status, Type
 from leyden.domain.times import utc_now
 from leyden.domain.versions import Version
-from leyden.gateway.fake import FakeGateway
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.trust import trusting
 from leyden.loops import fleet_queues
@@ -37,6 +36,7 @@ from leyden.storage.homes import Hold, Home
 from leyden.storage.secrets import Sealer
 from leyden.tasks.worker import Worker
 from tests.crash.victim import KEYRING, say
+from tests.fakes.gateway import FakeGateway
 from tests.services.fleet_harness import SETTINGS
 from tests.services.plenty import PLENTY
 

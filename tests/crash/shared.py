@@ -17,9 +17,9 @@ from leyden.domain.pricing import Quote
 from leyden.domain.tickets import NoTicket, Progress, Ticket
 from leyden.domain.units import Sats
 from leyden.market.simulated import SimulatedMarket
-from leyden.payments.fake import FakePayments
 from leyden.sellers.base import WantedOpening
-from leyden.sellers.fake import FakeSeller
+from tests.fakes.payments import FakePayments
+from tests.fakes.seller import FakeSeller
 
 _LOOK_S = 0.02
 

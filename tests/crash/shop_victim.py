@@ -23,7 +23,6 @@ from leyden.domain.times import utc_now
 from leyden.domain.units import Sats
 from leyden.errors import Away, NotAllowed, NotFound, Stale, Taken
 from leyden.loops import shop_queues
-from leyden.payments.fake import PaymentFailed
 from leyden.services.channels import checkout, credit, orders
 from leyden.services.channels.payment_stream import listen
 from leyden.services.channels.shop import (
@@ -38,6 +37,7 @@ from leyden.tasks.worker import Worker
 from leyden.values import replace
 from tests.crash.shared import SharedMarket, SharedSeller, SharedTreasury
 from tests.crash.victim import KEYRING, say
+from tests.fakes.payments import PaymentFailed
 from tests.services.plenty import PLENTY
 from tests.services.shop_harness import CHANNEL, PRICE, request_of
 

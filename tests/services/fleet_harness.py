@@ -22,9 +22,6 @@ from leyden.domain.accounts import Organization
 from leyden.domain.nodes import Action, Network, Node, Type
 from leyden.domain.observations import State
 from leyden.errors import NodeAway
-from leyden.gateway.fake import FakeGateway
-from leyden.runtimes.fake import FakeRuntime
-from leyden.runtimes.fake_homes import FakeHomes
 from leyden.services.nodes import commands, creation, reconciler, relocations
 from leyden.services.nodes.creation import NodeParameters
 from leyden.services.nodes.fleet import (
@@ -42,9 +39,12 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks.queues import retry_after
 from leyden.tasks.work import Work
-from leyden.tor.fake import FakeTor
 from leyden.values import replace
 from tests.conftest import NOW
+from tests.fakes.gateway import FakeGateway
+from tests.fakes.homes import FakeHomes
+from tests.fakes.runtime import FakeRuntime
+from tests.fakes.tor import FakeTor
 from tests.services.due_tasks import claim_due
 from tests.services.plenty import PLENTY
 

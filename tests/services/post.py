@@ -20,8 +20,8 @@ from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.secrets import Sealer
 from leyden.tasks.work import Work
 from leyden.values import replace
-from leyden.webhooks.fake import FakeSender, Received
 from tests.domain.nodes import NOON, a_node, some_settings
+from tests.fakes.sender import FakeSender, Received
 
 URL = "https://hooks.harbour.test/leyden"
 SECRET = "3f" * 32

@@ -18,8 +18,6 @@ from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Away, Stale
 from leyden.market.simulated import SimulatedMarket
-from leyden.payments.fake import FakePayments
-from leyden.sellers.fake import FakeSeller
 from leyden.services.channels import (
     checkout,
     credit,
@@ -51,6 +49,8 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks.work import Work
 from tests.conftest import NOW
+from tests.fakes.payments import FakePayments
+from tests.fakes.seller import FakeSeller
 from tests.services.due_tasks import claim_due
 from tests.services.plenty import PLENTY
 

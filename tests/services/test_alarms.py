@@ -39,8 +39,8 @@ from leyden.storage.seller import KnownSeller
 from leyden.storage.statements import Statement
 from leyden.tasks.work import Work
 from leyden.values import replace
-from leyden.webhooks.fake import FakeSender
 from tests.away import AwayDatabase
+from tests.fakes.sender import FakeSender
 from tests.services.sending import send_all
 from tests.services.shop_harness import (
     HARBOUR,

@@ -15,10 +15,10 @@ from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
 from leyden.sellers.base import WantedOpening
-from leyden.sellers.fake import FakeSeller
-from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels import lease_watch, seller_watch
 from leyden.services.channels.dialing import Dialing
+from tests.fakes.channels import FEE_VBYTES
+from tests.fakes.seller import FakeSeller
 from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 from tests.services.told import types_told
 

@@ -15,13 +15,13 @@ from leyden.domain.payments import (
 )
 from leyden.domain.units import Sats
 from leyden.loops import shop_queues
-from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.services.channels.shop import CLOSING, EXPIRY
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.storage.statements import Statement
 from leyden.tasks.worker import Worker
 from leyden.values import replace
+from tests.fakes.payments import FakePayments, PaymentFailed
 from tests.services.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
 
 

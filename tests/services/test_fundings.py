@@ -19,12 +19,12 @@ from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
 from leyden.sellers.base import BumpRefused
-from leyden.sellers.fake import FakeSeller
-from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels import funding_watch, leased_channels, seller_watch
 from leyden.storage.fundings import KnownBump
 from leyden.values import replace
 from tests.conftest import NOW
+from tests.fakes.channels import FEE_VBYTES
+from tests.fakes.seller import FakeSeller
 from tests.services.shop_harness import HARBOUR, ShopHarness
 from tests.services.test_direct_channels import PEER, PRICE, channel, paid
 from tests.services.told import types_told

@@ -9,11 +9,11 @@ from typing import cast
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import PaymentUpdate
 from leyden.errors import DatabaseAway
-from leyden.payments.fake import FakePayments
 from leyden.services.channels.payment_stream import listen
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.storage.stores import Stores
+from tests.fakes.payments import FakePayments
 from tests.services.shop_harness import PRICE, ShopHarness, request_of
 
 

@@ -11,7 +11,6 @@ import pytest
 
 from leyden.certificates.authority import open_or_create
 from leyden.certificates.expiry import validity
-from leyden.certificates.fake import WAIT, FakeIssuer
 from leyden.certificates.roots import Roots
 from leyden.domain.nodes import Action, Node
 from leyden.errors import AuthorityAway, SetupError, Stale
@@ -26,6 +25,7 @@ from leyden.storage.secrets import Keyring, Sealer
 from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.conftest import NOW
+from tests.fakes.issuer import WAIT, FakeIssuer
 from tests.services.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness
 from tests.services.hesitant import Hesitant
 

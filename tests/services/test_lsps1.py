@@ -16,13 +16,13 @@ from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, SellerAway, SoldOut, TooMany
-from leyden.payments.fake import FakePayments
 from leyden.services.channels import seller_watch
 from leyden.services.channels.lsps1.limits import Orderer
 from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
 from leyden.services.channels.lsps1.server import Lsps1
 from leyden.services.channels.shop import CLOSING, EXPIRY, PRUNING, Lsps1Settings
 from leyden.values import replace
+from tests.fakes.payments import FakePayments
 from tests.services.shop_harness import (
     HARBOUR,
     LIGHTHOUSE,

@@ -12,12 +12,12 @@ from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.units import Sats
 from leyden.errors import MarketAway, NotAllowed, SellerAway, SoldOut
-from leyden.payments.fake import FakePayments
 from leyden.services.channels.lsps1 import answers, rpc
 from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
 from leyden.services.channels.lsps1.server import Lsps1
 from leyden.storage.lsps1_orders import Lsps1Order
 from leyden.values import replace
+from tests.fakes.payments import FakePayments
 from tests.services.shop_harness import ShopHarness, request_of
 from tests.services.test_lsps1 import (
     LDK_ID,

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from leyden.loops import shop_queues
-from leyden.sellers.fake_messages import FakeMessages
 from leyden.services.channels.lsps1 import state
 from leyden.services.channels.lsps1.listening import listen
 from leyden.services.channels.reservations import HOUR
@@ -17,6 +16,7 @@ from leyden.services.channels.shop import LSPS1, Shop
 from leyden.tasks.work import Work
 from leyden.tasks.worker import Worker
 from leyden.values import replace
+from tests.fakes.messages import FakeMessages
 from tests.services.shop_harness import ShopHarness
 from tests.services.test_lsps1 import OTHER, PEER, RULES, WANTED
 

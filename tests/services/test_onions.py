@@ -17,8 +17,8 @@ from leyden.services.operators.alarms import list_alarms
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.tasks.work import Work
-from leyden.tor.fake import FakeTor
 from leyden.values import replace
+from tests.fakes.tor import FakeTor
 from tests.services.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness
 
 STRANGER = Onion(seed=b"s" * 32, to="").host

@@ -15,8 +15,6 @@ from leyden.domain.units import Sats
 from leyden.errors import Lost
 from leyden.loops import shop_queues
 from leyden.sellers.base import WantedOpening
-from leyden.sellers.fake import FakeSeller
-from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels.opening import open_channel
 from leyden.services.channels.reservations import HOUR
 from leyden.services.channels.shop import OPENING
@@ -24,6 +22,8 @@ from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.tasks.work import Work
 from leyden.tasks.worker import Worker
 from leyden.values import replace
+from tests.fakes.channels import FEE_VBYTES
+from tests.fakes.seller import FakeSeller
 from tests.services.shop_harness import (
     HARBOUR,
     LIGHTHOUSE,

@@ -14,11 +14,11 @@ from leyden.domain.starts import Start
 from leyden.errors import ClusterAway, NotAllowed, NotFound, SetupError, Stale
 from leyden.runtimes.base import Checkpoint, LaunchSpec
 from leyden.runtimes.composite import SeveralRuntimes
-from leyden.runtimes.fake import FakeRuntime
-from leyden.runtimes.fake_side import FakeSide
 from leyden.services.nodes import relocations
 from leyden.services.nodes.relocations import MOST_FAILURES
 from leyden.values import replace
+from tests.fakes.runtime import FakeRuntime
+from tests.fakes.side import FakeSide
 from tests.services.fleet_harness import FleetHarness
 
 LOCAL, KUBERNETES = RuntimeName.LOCAL, RuntimeName.KUBERNETES

@@ -12,14 +12,14 @@ from leyden.domain.payments import Outpoint, PaymentRequest
 from leyden.domain.pricing import Terms, direct_quote
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
-from leyden.payments.fake import FakePayments
-from leyden.sellers.fake import FakeSeller
 from leyden.services.channels import reservations
 from leyden.services.channels.reservations import HOUR, Reservation, choose
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.storage.seller import KnownSeller
 from leyden.values import replace
+from tests.fakes.payments import FakePayments
+from tests.fakes.seller import FakeSeller
 from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 from tests.services.test_direct_channels import OTHER, PEER, PRICE, channel
 

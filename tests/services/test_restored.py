@@ -5,9 +5,9 @@ from pathlib import Path
 
 from leyden.domain import ledger
 from leyden.domain.orders import Status
-from leyden.payments.fake import FakePayments
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
+from tests.fakes.payments import FakePayments
 from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
 
 

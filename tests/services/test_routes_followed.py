@@ -6,12 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from leyden.certificates.authority import Authority
-from leyden.gateway.fake import FakeGateway
 from leyden.services.nodes import routes
 from leyden.services.nodes.routes import Routes
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from leyden.values import replace
+from tests.fakes.gateway import FakeGateway
 from tests.services.fleet_harness import FleetHarness
 
 

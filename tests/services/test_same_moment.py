@@ -15,10 +15,10 @@ from leyden.domain.ledger import Entry, Reason
 from leyden.domain.orders import Order, Status
 from leyden.domain.tickets import Progress, TicketState
 from leyden.domain.units import Sats
-from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels import credit, missing_tickets, seller_watch
 from leyden.services.channels.shop import EXPIRY, OPENING, TICKET
 from leyden.services.channels.tickets import apply_progress
+from tests.fakes.channels import FEE_VBYTES
 from tests.lock_waits import until_stuck
 from tests.services import test_direct_channels as direct
 from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of

@@ -8,10 +8,10 @@ import pytest
 from leyden.domain.fundings import CHILD_VBYTES, FundingRules
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
-from leyden.sellers.fake_channels import FEE_VBYTES
 from leyden.services.channels import seller_balance, seller_watch
 from leyden.services.channels.seller_balance import SellerBalance, Unconfirmed
 from leyden.values import replace
+from tests.fakes.channels import FEE_VBYTES
 from tests.services.shop_harness import LIGHTHOUSE, ShopHarness
 from tests.services.test_direct_channels import OTHER, PEER, channel, paid
 

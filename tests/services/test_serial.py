@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 
 from leyden.domain.orders import Order
 from leyden.errors import Conflict, NotAllowed, NotFound, Stale
-from leyden.payments.fake import PaymentFailed
 from leyden.services.channels import corrections, credit
 from leyden.services.channels.corrections import Correction
+from tests.fakes.payments import PaymentFailed
 from tests.services.model import Model
 from tests.services.shop_harness import (
     HARBOUR,

@@ -9,9 +9,9 @@ from leyden.domain.orders import Status
 from leyden.domain.payments import GONE, Invoice, InvoiceState, Outpoint, Output
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed, NotFound
-from leyden.payments.fake import PaymentFailed
 from leyden.services.channels.checkout import record_payment, record_payments
 from leyden.services.channels.shop import CLOSING, ShopSettings
+from tests.fakes.payments import PaymentFailed
 from tests.services.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
 
 

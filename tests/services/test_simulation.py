@@ -26,12 +26,12 @@ from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Away, Refused
-from leyden.payments.fake import FakePayments, PaymentFailed
 from leyden.services.channels import seller_watch
 from leyden.services.operators.verify import verify
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
 from tests.conftest import NOW
+from tests.fakes.payments import FakePayments, PaymentFailed
 from tests.reaper import in_memory
 from tests.services.direct_model import GIVEN_UP, LOCK_LEFT
 from tests.services.mortal import Fuse, MortalDatabase, mortal

@@ -31,8 +31,8 @@ from leyden.storage.secrets import Sealer
 from leyden.storage.statements import Run, Statement
 from leyden.storage.stores import Stores
 from leyden.storage.subscriptions import Subscription
-from leyden.webhooks.fake import FakeSender, Received
 from tests.conftest import NOW
+from tests.fakes.sender import FakeSender, Received
 from tests.services.hesitant import Hesitant
 from tests.services.mortal import Fuse, MortalDatabase
 from tests.services.sending import send_all

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from leyden.domain.payments import PaymentRequest, PaymentUpdate
-from leyden.payments.fake import FakePayments
 from leyden.services.channels.shop import EVERYTHING
 from leyden.services.operators.treasury_check import (
     TREASURY_CHECK,
@@ -17,6 +16,7 @@ from leyden.storage.secrets import Sealer
 from leyden.storage.treasury_checks import TreasuryCheck
 from leyden.tasks.work import Work
 from leyden.values import replace
+from tests.fakes.payments import FakePayments
 from tests.services.due_tasks import claim_due
 from tests.services.shop_harness import (
     LIGHTHOUSE,

@@ -25,8 +25,8 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks.work import Work
 from leyden.values import replace
-from leyden.webhooks.fake import Received
 from tests.domain.nodes import NOON, a_node, some_settings
+from tests.fakes.sender import Received
 from tests.lock_waits import until_stuck
 from tests.metrics import Observed
 

@@ -12,8 +12,8 @@ from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.web.site import Site
-from leyden.webhooks.fake import FakeSender
 from tests.api.flow.conftest import World
+from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_channels import ordered, until

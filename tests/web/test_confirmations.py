@@ -14,7 +14,7 @@ from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.web.site import Site
-from leyden.webhooks.fake import FakeSender
+from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_nodes import fields, made

@@ -13,8 +13,8 @@ from leyden.settings import Settings
 from leyden.web.pages import Page, Who
 from leyden.web.site import Site
 from leyden.web.table import PAGES
-from leyden.webhooks.fake import FakeSender
 from tests.api.flow.conftest import World
+from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_channels import ONCE, ordered

@@ -15,7 +15,6 @@ import pytest
 from leyden.domain.accounts import Membership, Role
 from leyden.domain.sign_in import Right
 from leyden.market.simulated import SimulatedMarket
-from leyden.payments.fake import FakePayments
 from leyden.services.channels import credit
 from leyden.services.channels.shop import Shop, ShopSettings
 from leyden.services.deliveries.dispatchers import Dispatcher
@@ -26,8 +25,9 @@ from leyden.storage.every_table import metadata
 from leyden.storage.secrets import Sealer
 from leyden.storage.statements import Row, Statement
 from leyden.web.table import PAGES
-from leyden.webhooks.fake import FakeSender
 from tests.conftest import NOW
+from tests.fakes.payments import FakePayments
+from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.services.hesitant import Hesitant
 from tests.services.plenty import PLENTY

@@ -16,8 +16,8 @@ from leyden.settings import Settings
 from leyden.storage.email_links import EmailLink, LinkKind
 from leyden.web.app import dashboard
 from leyden.web.site import Site
-from leyden.webhooks.fake import FakeSender
 from tests.api.flow.conftest import World
+from tests.fakes.sender import FakeSender
 from tests.ports import free_port
 from tests.programs import needs
 from tests.services.fleet_harness import FleetHarness

@@ -20,7 +20,7 @@ from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.web.site import Site
-from leyden.webhooks.fake import FakeSender
+from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.services.sending import send_all
 from tests.web.conftest import person

@@ -10,7 +10,7 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.webhooks.fake import FakeSender
+from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor

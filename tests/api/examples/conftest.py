@@ -10,9 +10,9 @@ from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.webhooks.fake import FakeSender
 from tests.api.flow.conftest import World, world  # noqa: F401  a fixture for channels
 from tests.conftest import NOW
+from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 
 

@@ -16,8 +16,6 @@ from leyden.domain.payments import PaymentRequest
 from leyden.domain.peer_ports import PeerPorts
 from leyden.loops import shop_queues
 from leyden.market.simulated import SimulatedMarket
-from leyden.payments.fake import FakePayments
-from leyden.sellers.fake import FakeSeller
 from leyden.services.channels import credit
 from leyden.services.channels.dialing import Dialing
 from leyden.services.channels.payment_stream import listen
@@ -30,6 +28,8 @@ from leyden.storage.secrets import Sealer
 from leyden.tasks.worker import Worker
 from tests.api.conftest import Caller
 from tests.conftest import NOW
+from tests.fakes.payments import FakePayments
+from tests.fakes.seller import FakeSeller
 from tests.services.plenty import PLENTY
 
 PRICE = 16_163  # of a million sat for two weeks; tests/domain/test_pricing.py

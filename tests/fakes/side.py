@@ -8,7 +8,7 @@ from leyden.domain.starts import Start, next_number
 from leyden.errors import ClusterAway, CopyGone, SetupError
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.copies import Content
-from leyden.runtimes.fake import FakeRuntime
+from tests.fakes.runtime import FakeRuntime
 
 
 class FakeSide:

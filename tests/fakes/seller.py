@@ -26,8 +26,8 @@ from leyden.domain.units import Sats
 from leyden.errors import SellerAway
 from leyden.sellers.base import BumpRefused, WantedOpening
 from leyden.sellers.connection import BUMP
-from leyden.sellers.fake_channels import OpenedChannel
 from leyden.values import replace
+from tests.fakes.channels import OpenedChannel
 
 
 class FakeSeller:
