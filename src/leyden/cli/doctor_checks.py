@@ -17,12 +17,12 @@ from leyden.daemons import build as builds
 from leyden.daemons import catalogue
 from leyden.daemons.toolchain import installer
 from leyden.daemons.workshop import place
-from leyden.devnet.access import PEER_PORTS
 from leyden.domain import peer_ports
 from leyden.errors import LeydenError
 from leyden.processes import most_files
 from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
+from leyden.settings.fields import PRIVATE_PEER_PORTS
 from leyden.tor.base import Tor
 from leyden.values import Struct
 
@@ -262,7 +262,7 @@ def _other_ports(given: Settings, ports: Mapping[str, int], taken: list[str]) ->
 
     None of them is a port of nodes' peers: the node that gets it would have no peers.
     """
-    of_peers = peer_ports.parse(given.peer_ports or PEER_PORTS)
+    of_peers = peer_ports.parse(given.peer_ports or PRIVATE_PEER_PORTS)
     for distance in range(_DISTANCE, _DISTANCE * 50, _DISTANCE):
         others = {name: ports[name] + distance for name in taken}
         if max(others.values()) <= _LAST_PORT and all(

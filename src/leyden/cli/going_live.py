@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from leyden import settings
 from leyden.cli.output import print_json
+from leyden.settings.private_chain import running_settings
 from leyden.values import asdict
 
 if TYPE_CHECKING:
@@ -30,8 +31,7 @@ def examined(*, as_json: bool) -> int:
 def examined_cluster(*, as_json: bool) -> int:
     """Do the same for the cluster of the settings, or of `leyden up`."""
     doctor = importlib.import_module("leyden.app.cluster_doctor")
-    wiring = importlib.import_module("leyden.devnet.wiring")
-    trying = doctor.examine(wiring.running_settings(settings.load(os.environ)))
+    trying = doctor.examine(running_settings(settings.load(os.environ)))
     return _told(asyncio.run(_printed(trying, as_json=as_json)), as_json=as_json)
 
 

@@ -1,6 +1,5 @@
 """Setting an installation up: its settings, and what the machine lacks."""
 
-import importlib
 import json
 import os
 import sys
@@ -12,6 +11,7 @@ from leyden import settings
 from leyden.cli import going_live
 from leyden.cli.doctor_checks import examine
 from leyden.cli.output import as_json, print_json
+from leyden.settings.private_chain import running_settings
 from leyden.values import asdict
 
 _SECRET = ("password", "macaroon", "token", "secret", "url")
@@ -86,9 +86,7 @@ def doctor(*, as_json: bool, production: bool, cluster: bool) -> None:
         sys.exit(going_live.examined_cluster(as_json=as_json))
     if production:
         sys.exit(going_live.examined(as_json=as_json))
-    # Imported here: doctor has to work where little is installed.
-    wiring = importlib.import_module("leyden.devnet.wiring")
-    given = wiring.running_settings(settings.load(os.environ))
+    given = running_settings(settings.load(os.environ))
     findings = list(examine(given, os.environ))
     if as_json:
         print_json({"findings": [asdict(each) for each in findings]})

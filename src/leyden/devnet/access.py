@@ -5,7 +5,6 @@ the auctioneer use it.
 """
 
 from pathlib import Path
-from typing import Final
 
 import msgspec
 
@@ -14,7 +13,6 @@ from leyden.files import write_private
 from leyden.settings.fields import PRIVATE_CHAIN
 
 _FILE = "network.json"
-PEER_PORTS: Final = "21000-21999"  # of nodes on a private chain, unless set
 
 
 class Btcd(msgspec.Struct, frozen=True, kw_only=True):

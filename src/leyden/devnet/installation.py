@@ -28,7 +28,7 @@ from leyden.devnet import access, auction, cluster, first_run, network, opening
 from leyden.devnet.builds import Builds
 from leyden.devnet.dev_json import write_down
 from leyden.devnet.welcome import api_url, message
-from leyden.devnet.wiring import ports, with_chain
+from leyden.devnet.wiring import ports, wired
 from leyden.errors import LeydenError, SetupError
 from leyden.settings import Settings
 
@@ -85,7 +85,7 @@ async def run(
         chain=_CHAIN,
         cluster=pods,
     )
-    given = with_chain(given, chain.access)
+    given = wired(given, chain.access)
     migrate(given)
     binary = lnds(cache, own=own, progress=progress)
     async with running(given, binary=binary) as platform:

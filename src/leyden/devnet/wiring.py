@@ -12,19 +12,16 @@ from leyden.devnet.configuration import heal_certificate
 from leyden.devnet.places import AuctionPorts, Ports
 from leyden.devnet.treasury import macaroon
 from leyden.domain.times import utc_now
-from leyden.errors import SetupError
-from leyden.settings import Settings
+from leyden.settings import Settings, private_chain
+from leyden.settings.fields import PRIVATE_PEER_PORTS
 
 
-def running_settings(given: Settings) -> Settings:
-    """Return the settings that `leyden up` runs this home with.
-
-    The settings are unchanged if `leyden up` never ran here.
-    """
-    try:
-        return with_chain(given, access.load(given.home_path))
-    except SetupError:
-        return given
+def wired(given: Settings, chain: access.Access) -> Settings:
+    """Return the settings with the private chain; write them down for commands."""
+    running = with_chain(given, chain)
+    auctioneer = chain.auctioneer.address if chain.auctioneer else ""
+    private_chain.save(given, running, chain=chain.chain, auctioneer=auctioneer)
+    return running
 
 
 def ports(given: Settings) -> Ports:
@@ -69,7 +66,7 @@ def with_chain(given: Settings, chain: access.Access) -> Settings:
         nodes_may_reach=given.nodes_may_reach
         or ", ".join(lnd.peer for lnd in chain.lnds.values()),
         # Nobody else is on this chain: peers of nodes are on this machine too.
-        peer_ports=given.peer_ports or access.PEER_PORTS,
+        peer_ports=given.peer_ports or PRIVATE_PEER_PORTS,
         # Webhooks are tried with a receiver on this machine.
         webhooks_over_http=True,
         webhook_networks=given.webhook_networks or "127.0.0.0/8, ::1/128",

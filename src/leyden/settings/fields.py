@@ -22,6 +22,7 @@ Weight = Annotated[int, Meta(ge=1, le=10_000)]
 
 # The folder in the home that has the private chain of `leyden up`.
 PRIVATE_CHAIN: Final = "devnet"
+PRIVATE_PEER_PORTS: Final = "21000-21999"  # of its nodes, unless set
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

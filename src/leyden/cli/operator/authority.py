@@ -13,7 +13,7 @@ from leyden.app.home import only_one
 from leyden.cli.groups import Group
 from leyden.cli.operator.running import on_running
 from leyden.cli.output import as_json, operator, print_one
-from leyden.devnet import wiring
+from leyden.settings.private_chain import running_settings
 
 
 @click.group(cls=Group)
@@ -45,7 +45,7 @@ def rotate(*, yes: bool, as_json: bool) -> None:
     \b
     leyden authority rotate
     """
-    given = wiring.running_settings(settings.load(os.environ))
+    given = running_settings(settings.load(os.environ))
     alone = given.database.startswith("sqlite:")
     with only_one(given) if alone else nullcontext():
         if not yes:

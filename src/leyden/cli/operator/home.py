@@ -13,8 +13,8 @@ from leyden.app.home import only_one
 from leyden.cli.groups import Group
 from leyden.cli.operator.running import on_running
 from leyden.cli.output import as_json, operator, print_one
-from leyden.devnet import wiring
 from leyden.settings import Settings
+from leyden.settings.private_chain import running_settings
 
 
 @click.group(cls=Group)
@@ -66,7 +66,7 @@ def adopt(
     leyden home adopt
     leyden home adopt --start-empty
     """
-    given = wiring.running_settings(settings.load(os.environ))
+    given = running_settings(settings.load(os.environ))
     found = on_running(adoption.standing)
     if not yes:
         click.confirm(_question(given, found), abort=True, err=True)

@@ -13,7 +13,6 @@ from leyden.app.pool import account_of
 from leyden.cli.groups import Group
 from leyden.cli.operator.running import on_shop
 from leyden.cli.output import as_json, operator, print_one
-from leyden.devnet import wiring
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.orders import Order
 from leyden.domain.units import BLOCKS_PER_DAY, EVERY_SAT, Sats
@@ -22,6 +21,7 @@ from leyden.market.account import PoolAccount
 from leyden.services.channels import missing_tickets, pool_account
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden.settings.private_chain import running_settings
 from leyden.values import asdict
 
 _sats = click.argument("sats", type=click.IntRange(1, EVERY_SAT))
@@ -175,7 +175,7 @@ def _on_account(
     step: Callable[[PoolAccount, Settings], Awaitable[Any]],
 ) -> Any:
     async def run() -> Any:
-        given = wiring.running_settings(settings.load(os.environ))
+        given = running_settings(settings.load(os.environ))
         if not given.pool_host:
             raise SetupError(
                 "pool_host: not set, so this platform has no Pool account; see "

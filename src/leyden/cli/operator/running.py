@@ -7,8 +7,8 @@ from typing import TypeVar
 from leyden import settings
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.cli.operator import database
-from leyden.devnet import wiring
 from leyden.services.platform import Platform
+from leyden.settings.private_chain import running_settings
 from leyden.values import replace
 
 Result = TypeVar("Result")
@@ -19,7 +19,7 @@ def on_running(step: Callable[[Platform], Awaitable[Result]]) -> Result:
 
     A running server is not required.
     """
-    return database.run(step, wiring.running_settings(settings.load(os.environ)))
+    return database.run(step, running_settings(settings.load(os.environ)))
 
 
 def on_shop(step: Callable[[Platform], Awaitable[Result]]) -> Result:
