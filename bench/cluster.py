@@ -40,14 +40,13 @@ from bench.town import SETTINGS
 from leyden.app import installation
 from leyden.app.migration import migrate
 from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
-from leyden.devcluster import images, namespaces
-from leyden.devcluster.places import Places
+from leyden.daemons.build import default_cache, place
 from leyden.domain.versions import OFFERED
 from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
+from leyden_workshop.devcluster import images, namespaces
+from leyden_workshop.devcluster.places import Places
 
 _LOOK_EVERY_S = 0.02
 _WITHIN_S = 60.0

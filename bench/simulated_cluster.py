@@ -18,10 +18,9 @@ from typing import Any, Final
 import psutil
 
 from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
-from leyden.devcluster import binaries
-from leyden.devcluster.places import Places
+from leyden.daemons.build import default_cache, place
+from leyden_workshop.devcluster import binaries
+from leyden_workshop.devcluster.places import Places
 
 MACHINES: Final = 20
 STORAGE_CLASS: Final = "local-retained"

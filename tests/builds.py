@@ -21,14 +21,13 @@ from typing import Final
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from leyden.daemons import catalogue, estimates
-from leyden.daemons.build import build, default_cache
+from leyden.daemons.build import build, default_cache, place
 from leyden.daemons.catalogue import ToolSet
-from leyden.daemons.estimates import Finished
 from leyden.daemons.progress import State, Step
-from leyden.daemons.workshop import place
-from leyden.devcluster import binaries
 from leyden.errors import LeydenError
+from leyden_workshop.compiler import catalogue, estimates
+from leyden_workshop.compiler.estimates import Finished
+from leyden_workshop.devcluster import binaries
 from tests import programs
 from tests.longest_first import group_of
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from leyden.daemons.build import default_cache
-from leyden.devcluster import binaries, packages, requirements
-from leyden.devcluster.requirements import check_kernel
 from leyden.errors import SetupError
+from leyden_workshop.devcluster import binaries, packages, requirements
+from leyden_workshop.devcluster.requirements import check_kernel
 from tests.devcluster.clusters import DevCluster
 from tests.programs import built
 

@@ -6,8 +6,8 @@ import subprocess
 
 from leyden.daemons.build import default_cache
 from leyden.daemons.catalogue import ToolSet
-from leyden.daemons.toolchain import toolchain
-from leyden.daemons.workshop import build_environment
+from leyden_workshop.compiler.compiler import build_environment
+from leyden_workshop.compiler.toolchain import toolchain
 from tests.programs import only_with_all
 
 # What failed, and why: lines that would be lost among what the program logs.

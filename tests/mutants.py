@@ -24,7 +24,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 _ACCEPTED = Path(__file__).with_name("accepted_mutants.toml")
-_COPIED = ("src", "tests", "auctioneer", "companion", "docs", "pyproject.toml")
+_COPIED = ("src", "tests", "docs", "pyproject.toml")
 _IN_PAIRS = os.cpu_count() or 2
 _SETTINGS = """
 [tool.mutmut]

@@ -633,20 +633,6 @@ GUARDS = (
         "            if number > 2\n",
         "tests/runtimes/test_census.py",
     ),
-    Guard(
-        "an order that credit covers is not paid again",
-        "devnet/purchase.py",
-        '        if not order["lightning_invoice"]:\n',
-        "        if False:\n",
-        "tests/api/flow/test_purchase.py",
-    ),
-    Guard(
-        "an order whose ticket was not registered becomes credit",
-        "devnet/purchase.py",
-        '                await self.call("POST", "/flow/cancel", wish)\n',
-        "                pass\n",
-        "tests/api/flow/test_purchase.py",
-    ),
 )
 
 

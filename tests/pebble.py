@@ -20,8 +20,8 @@ from pathlib import Path
 import pytest
 
 from leyden.daemons import build as builds
+from leyden.daemons.build import place
 from leyden.daemons.catalogue import Program, ToolSet
-from leyden.daemons.workshop import place
 from leyden.errors import SetupError
 from tests.authority import Authority
 from tests.ports import free_port, free_ports

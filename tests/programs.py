@@ -15,12 +15,11 @@ from typing import Final
 
 import pytest
 
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.catalogue import Program, ToolSet
-from leyden.daemons.workshop import place
-from leyden.devcluster import binaries
+from leyden.daemons.build import default_cache, place
+from leyden.daemons.catalogue import Program, ToolSet, find
 from leyden.runtimes import nftables
+from leyden_workshop.compiler import catalogue
+from leyden_workshop.devcluster import binaries
 
 RUN: Final = "TEST_RUN"  # "plain" or "all"; unset, a test takes whatever is there
 BUILDS: Final = "TEST_RUN_BUILDS"  # a folder, while this run builds programs
@@ -118,7 +117,7 @@ def built(*names: str) -> Mapping[str, Path]:
 
 def _find(name: str) -> tuple[ToolSet, Program]:
     sets = (*catalogue.SETS, *binaries.SETS)
-    return catalogue.find(*name.split(), sets=sets)
+    return find(*name.split(), sets=sets)
 
 
 def _built(tools: ToolSet, program: Program) -> Path:

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden.devnet.waiting import until
 from leyden.processes import Identity, alive, holder, identify, spawn
 from leyden.runtimes import nftables
 from leyden.runtimes.egress_policy import EgressPolicy
 from leyden.runtimes.placement import LEAST_MEMORY, Placement, Share
+from leyden_workshop.devnet.waiting import until
 from tests.contracts.runtimes import a_loopback_network
 from tests.control_groups import groups
 from tests.disks import small_disk

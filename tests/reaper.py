@@ -208,8 +208,8 @@ def _mounted_below(folder: Path) -> Iterator[str]:
 
 def _names_of_homes(folder: Path) -> Iterator[str]:
     """Return how the tables and groups of any installation below are called."""
-    from leyden.devcluster.places import Places  # noqa: PLC0415  not for workers
     from leyden.runtimes.egress_policy import table_of  # noqa: PLC0415  not for workers
+    from leyden_workshop.devcluster.places import Places  # noqa: PLC0415  not for workers
 
     for place, _, _ in os.walk(folder):
         yield table_of(Path(place))

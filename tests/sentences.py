@@ -16,9 +16,10 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "leyden"
+WORKSHOP = ROOT / "workshop" / "src" / "leyden_workshop"
 # What people read comes from these; the others speak to logs and databases.
 _SPEAKING = (
-    *("api", "app", "certificates", "ciphertext", "cli", "client", "devnet", "domain"),
+    *("api", "app", "certificates", "ciphertext", "cli", "client", "domain"),
     *("errors.py", "lnd", "manual", "market", "payments", "processes", "runtimes"),
     *("schemas", "services", "settings", "trust", "web"),
 )
@@ -81,8 +82,8 @@ def scripts() -> Iterator[Sentence]:
 
 def programs() -> Iterator[Sentence]:
     """Yield what commands, their help, and the API's errors say."""
-    for name in _SPEAKING:
-        place = SOURCES / name
+    ours = (WORKSHOP / each for each in ("cli", "devnet"))
+    for place in (*(SOURCES / name for name in _SPEAKING), *ours):
         for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
             tree = ast.parse(path.read_text())
             for text in (*_helps(tree), *_literals(tree)):

@@ -24,10 +24,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from leyden import processes
 from leyden.certificates.acme import AcmeAccount, AcmeIssuer
+from leyden.cli.claim import rest
 from leyden.cli.running.local_platform import health
 from leyden.client import ApiError, Client
-from leyden.devnet import access, auctioneer, calls, chain, rest
-from leyden.devnet.first_run import FILE
 from leyden.domain.webhook_urls import Allowed
 from leyden.errors import LeydenError
 from leyden.lnd.client import connect
@@ -40,6 +39,8 @@ from leyden.payments.treasury import Treasury
 from leyden.trust import fetching
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.sender import HttpSender
+from leyden_workshop.devnet import access, auctioneer, calls, chain
+from leyden_workshop.devnet.first_run import FILE
 from tests.authority import Authority
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ import click
 import pytest
 
 from leyden.api.endpoints import OPERATIONS
+from leyden.cli.claim.poold import Poold, access_for
 from leyden.cli.main import leyden
 from leyden.daemons import catalogue
-from leyden.devnet import access
-from leyden.devnet.poold import Poold, access_for
 from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.orders import Status as OrderStatus
 from leyden.domain.webhooks import StatusChanged, body, signature_headers
@@ -22,8 +21,10 @@ from leyden.errors import LeydenError, every
 from leyden.manual import event_table
 from leyden.payments.treasury import PERMISSIONS
 from leyden.web.table import PAGES as DASHBOARD
+from leyden_workshop.devnet import access
 
 ROOT = Path(__file__).parents[1]
+SOURCES = (ROOT / "src" / "leyden", ROOT / "workshop" / "src" / "leyden_workshop")
 API = ROOT / "docs" / "api.md"
 CHANNELS = ROOT / "docs" / "channels.md"
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("0*.md"))
@@ -46,7 +47,7 @@ _LINK = re.compile(r"\[[^\]]+\]\(([^)\s]+)\)")
 _COMMAND = re.compile(r"(?:^|\$\(|[|;&] )\s*(?:\./)?leyden\s+(.*)$", re.MULTILINE)
 _TOP = (
     *("src/", "docs/", "tests/", "examples/", "bench/", "deploy/"),
-    *("auctioneer/", "companion/"),
+    *("auctioneer/", "companion/", "workshop/"),
 )
 
 
@@ -225,7 +226,7 @@ def _poold_of_the_tests(folder: Path) -> list[str]:
         chain="mainnet",
         access=access_for(folder, "mainnet", grpc=1, rest=2, lnd="NAME"),
         lnd=lnd,
-        auctioneer=access.Auctioneer(address="127.0.0.1:3", control="127.0.0.1:4"),
+        auctioneer="127.0.0.1:3",
     ).argv()
 
 
@@ -277,9 +278,9 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
             continue
         if not (named.startswith(_TOP) or named.endswith((".py", ".md"))):
             continue
-        places = (ROOT, ROOT / "src" / "leyden", page.parent)
+        places = (ROOT, *SOURCES, page.parent)
         exists = any((place / named).exists() for place in places)
-        bare = "/" not in named and any((ROOT / "src").rglob(named))
+        bare = "/" not in named and any(any(each.rglob(named)) for each in SOURCES)
         assert exists or bare, named
 
 

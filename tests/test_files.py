@@ -102,6 +102,5 @@ def test_nobody_names_a_draft_by_the_process() -> None:
         for file in SOURCES.rglob("*.py")
         if "getpid" in file.read_text() or "O_TRUNC" in file.read_text()
     }
-    # A lock holds the number of its process for people to read; the last one asks for
-    # its own namespaces.
-    assert named == {"app/home.py", "app/ownership.py", "devcluster/namespaces.py"}
+    # A lock holds the number of its process for people to read.
+    assert named == {"app/home.py", "app/ownership.py"}

@@ -20,8 +20,8 @@ from deploy.images.contexts import Content
 from leyden.cli.building import building
 from leyden.daemons.build import default_cache
 from leyden.daemons.progress import Progress
-from leyden.devcluster import images
 from leyden.errors import SetupError
+from leyden_workshop.devcluster import images
 
 _OF_PYTHON: Final = ("platform", "envoy", "machine")
 _LNDS: Final = {f"lnd-{each}": each for each in contexts.lnd_versions()}

@@ -13,11 +13,11 @@ from deploy.images.tars import Entry, folder, layer
 
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue, packaged
+from leyden.daemons.build import place
 from leyden.daemons.catalogue import Program, ToolSet
 from leyden.daemons.progress import Progress
-from leyden.daemons.workshop import place
-from leyden.devcluster import binaries, packages
 from leyden.values import Struct
+from leyden_workshop.devcluster import binaries, packages
 
 STATE: Final = "var/lib/leyden"
 _DAEMONS: Final = f"{python.SITE}/{packaged.PACKAGE}"

@@ -11,7 +11,7 @@ from typing import Final
 from deploy.images.tars import USER, Entry, folder, tree
 
 from leyden.daemons.progress import Progress
-from leyden.devcluster import packages
+from leyden_workshop.devcluster import packages
 
 HERE: Final = Path(__file__).parent
 PYTHON: Final = HERE / "debian-python.txt"

@@ -10,9 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from leyden.devcluster import images
 from leyden.errors import SetupError
 from leyden.values import Struct
+from leyden_workshop.devcluster import images
 
 _LISTS: Final = {"ENTRYPOINT": "Entrypoint", "CMD": "Cmd"}
 _WORDS: Final = {"USER": "User", "WORKDIR": "WorkingDir", "STOPSIGNAL": "StopSignal"}

@@ -15,8 +15,8 @@ from typing import Final
 from deploy.images.tars import Entry, tree
 
 from leyden.daemons.build import default_cache
-from leyden.daemons.toolchain import find_uv
 from leyden.errors import SetupError
+from leyden_workshop.compiler.toolchain import find_uv
 
 ROOT: Final = Path(__file__).parents[2]
 SITE: Final = "usr/local/lib/python3.11/dist-packages"

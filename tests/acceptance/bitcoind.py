@@ -7,9 +7,9 @@ from typing import Any, Final
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from leyden.devnet.access import Btcd
-from leyden.devnet.chain import Chain, connected
 from leyden.errors import Refused
+from leyden_workshop.devnet.access import Btcd
+from leyden_workshop.devnet.chain import Chain, connected
 
 _NOT_FOUND: Final = -5
 

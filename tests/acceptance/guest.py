@@ -16,8 +16,8 @@ from typing import Any
 import aiohttp
 
 from leyden import settings
-from leyden.devnet import access, wiring
 from leyden.runtimes.census import lnds
+from leyden_workshop.devnet import access, wiring
 from tests.acceptance.town import LEYDEN, UP_S, Town
 
 _OF_THE_CHAIN = (

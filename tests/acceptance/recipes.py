@@ -11,8 +11,8 @@ import pytest
 
 from leyden.client.macaroons import PRESETS
 from leyden.daemons import build
+from leyden.daemons.build import place
 from leyden.daemons.catalogue import find
-from leyden.daemons.workshop import place
 from leyden.web.recipes import RECIPES
 from tests.acceptance.town import Owned, Town
 from tests.npm import installed

@@ -12,8 +12,6 @@ from pathlib import Path
 import pytest
 
 from leyden import processes, values
-from leyden.devnet import auctioneer, overview, stock, trader, trading, wallet
-from leyden.devnet.auctioneer import Auctioneer
 from leyden.domain.pricing import LEASES
 from leyden.domain.tickets import NoTicket, Ticket, TicketState
 from leyden.errors import MarketAway, Refused
@@ -22,6 +20,8 @@ from leyden.market.pool import PoolMarket
 from leyden.market.poold import Poold
 from leyden.market.stubs import trader_pb2
 from leyden.market.ticket_text import ref_of
+from leyden_workshop.devnet import auctioneer, overview, stock, trader, trading, wallet
+from leyden_workshop.devnet.auctioneer import Auctioneer
 from tests.contracts.markets import priced, reached
 from tests.contracts.pages import Pages
 from tests.devnet.bazaar import RATE, Bazaar

@@ -14,7 +14,8 @@ import pytest
 
 from leyden import processes
 from leyden.daemons.build import default_cache
-from leyden.devnet import (
+from leyden.processes.daemons import claim
+from leyden_workshop.devnet import (
     access,
     actions,
     overview,
@@ -23,9 +24,8 @@ from leyden.devnet import (
     trading,
     wallet,
 )
-from leyden.devnet.calls import calling
-from leyden.devnet.daemon import claim
-from leyden.devnet.hosted import Hosted, hosted
+from leyden_workshop.devnet.calls import calling
+from leyden_workshop.devnet.hosted import Hosted, hosted
 from tests.acceptance.town import LEYDEN, Refused, Town
 from tests.programs import built
 

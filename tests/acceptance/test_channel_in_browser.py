@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from playwright.async_api import Page
 
-from leyden.devnet import access, wallet
+from leyden_workshop.devnet import access, wallet
 from tests.acceptance.town import Town
 from tests.programs import needs
 from tests.web.screen import Screen, chromium

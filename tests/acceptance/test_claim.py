@@ -14,13 +14,13 @@ import pytest_asyncio
 from leyden import processes
 from leyden.cli.claim.state import Claim, Kept
 from leyden.client import macaroons
-from leyden.devnet import trading
-from leyden.devnet.calls import calling
-from leyden.devnet.daemon import claim as claim_file
-from leyden.devnet.hosted_node import HostedNode
 from leyden.errors import LeydenError
 from leyden.lnd.client import Lnd, connect
 from leyden.lnd.trust import trusting
+from leyden.processes.daemons import claim as claim_file
+from leyden_workshop.devnet import trading
+from leyden_workshop.devnet.calls import calling
+from leyden_workshop.devnet.hosted_node import HostedNode
 from tests.acceptance.town import LEYDEN, Town
 
 pytestmark = [

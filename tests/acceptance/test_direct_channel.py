@@ -12,12 +12,13 @@ from typing import Any
 import pytest
 
 from leyden import processes
-from leyden.devnet import access, trading, wallet
-from leyden.devnet.calls import calling
-from leyden.devnet.daemon import Keeper, claim
-from leyden.devnet.hosted import owned
-from leyden.devnet.lnd import Lnd, access_for
 from leyden.errors import Away, Conflict, Refused
+from leyden.processes.daemons import claim
+from leyden_workshop.devnet import access, trading, wallet
+from leyden_workshop.devnet.calls import calling
+from leyden_workshop.devnet.hosted import owned
+from leyden_workshop.devnet.lnd import Lnd, access_for
+from leyden_workshop.devnet.supervision import Keeper
 from tests.acceptance.test_first_channel import _STEP
 from tests.acceptance.town import Town
 from tests.ports import free_ports

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from leyden.devnet import access, first_run, trading, wallet
+from leyden_workshop.devnet import access, first_run, trading, wallet
 from tests.acceptance.town import Town
 
 pytestmark = [

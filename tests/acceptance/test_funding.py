@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 
 from leyden import processes
-from leyden.devnet import access, actions, wallet
-from leyden.devnet.chain import Chain, connected
-from leyden.devnet.daemon import claim
-from leyden.devnet.wallet import Wallet
 from leyden.domain.openings import Coin
 from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
+from leyden.processes.daemons import claim
+from leyden_workshop.devnet import access, actions, wallet
+from leyden_workshop.devnet.chain import Chain, connected
+from leyden_workshop.devnet.wallet import Wallet
 from tests.acceptance.test_direct_channel import (
     channels_of,
     check,

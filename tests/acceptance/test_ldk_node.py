@@ -17,15 +17,6 @@ from typing import Any
 import pytest
 
 from leyden import processes
-from leyden.devnet import access, actions, wallet
-from leyden.devnet.chain import connected
-from leyden.devnet.daemon import Keeper, claim
-from leyden.devnet.lnd import Lnd, access_for
-from leyden.devnet.network import Network, stop
-from leyden.devnet.places import Ports
-from leyden.devnet.seller import bake
-from leyden.devnet.seller import macaroon as sellers_macaroon
-from leyden.devnet.treasury import macaroon as treasurys_macaroon
 from leyden.domain.accounts import Organization
 from leyden.domain.openings import LSPS
 from leyden.domain.times import utc_now
@@ -34,6 +25,7 @@ from leyden.lnd.connection import Access
 from leyden.loops import shop_queues
 from leyden.market.simulated import SimulatedMarket
 from leyden.payments.lnd import LndPayments
+from leyden.processes.daemons import claim
 from leyden.sellers.lnd import LndSeller
 from leyden.sellers.messages import LndMessages
 from leyden.services.channels.payment_stream import listen
@@ -43,6 +35,15 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks.worker import Worker
 from leyden.values import replace
+from leyden_workshop.devnet import access, actions, wallet
+from leyden_workshop.devnet.chain import connected
+from leyden_workshop.devnet.lnd import Lnd, access_for
+from leyden_workshop.devnet.network import Network, stop
+from leyden_workshop.devnet.places import Ports
+from leyden_workshop.devnet.seller import bake
+from leyden_workshop.devnet.seller import macaroon as sellers_macaroon
+from leyden_workshop.devnet.supervision import Keeper
+from leyden_workshop.devnet.treasury import macaroon as treasurys_macaroon
 from tests import cargo
 from tests.acceptance.bitcoind import bitcoind
 from tests.contracts.treasuries import owners_access

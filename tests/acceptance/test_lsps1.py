@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from leyden.devnet import access, rest, trading, wallet
+from leyden.cli.claim import rest
 from leyden.domain.openings import LSPS as LSPS_BIT
 from leyden.lnd.connection import Connection
 from leyden.sellers.messages import LSPS
+from leyden_workshop.devnet import access, trading, wallet
 from tests.acceptance.test_first_channel import _STEP
 from tests.acceptance.town import Town
 

@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from leyden.devnet import access, wallet
 from leyden.domain.onions import host_of
 from leyden.errors import LeydenError
 from leyden.tor.control import ControlPort, TorControl
+from leyden_workshop.devnet import access, wallet
 from tests import tors
 from tests.acceptance.town import Owned, Town
 

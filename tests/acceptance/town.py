@@ -23,15 +23,15 @@ from typing import Any
 
 import aiohttp
 
-from leyden.devnet import first_run
-from leyden.devnet.first_run import Account
-from leyden.devnet.places import AuctionPorts
-from leyden.devnet.scenario import market_opens
 from leyden.lnd.client import Lnd, connect
 from leyden.lnd.rest import WALLET_S
 from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
 from leyden.values import fields
+from leyden_workshop.devnet import first_run
+from leyden_workshop.devnet.first_run import Account
+from leyden_workshop.devnet.places import AuctionPorts
+from leyden_workshop.devnet.scenario import market_opens
 from tests.ports import free_network, free_port, free_ports
 
 LEYDEN = Path(sys.executable).parent / "leyden"

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from leyden.cli.claim.owner import PERMISSIONS
+from leyden.cli.claim.poold import Poold, access_for
 from leyden.cli.claim.state import Claim, Kept
-from leyden.devnet import access
-from leyden.devnet.poold import Poold, access_for
 from leyden.errors import Conflict, SetupError
+from leyden_workshop.devnet import access
 
 ORDER = "1ee88904-6b7f-4e30-b96c-3e4927559807FO"
 PIER = Claim(node_id="pier", root_key=2**31 + 7)
@@ -72,7 +72,7 @@ def test_on_a_public_network_poold_finds_the_auction_itself(
         chain=chain,
         access=access_for(tmp_path, chain, grpc=1, rest=2, lnd="pier"),
         lnd=lnd,
-        auctioneer=None,
+        auctioneer="",
     ).argv()
     assert f"--network={chain}" in words
     for word in ("--fakeauth", "--insecure", "--auctionserver"):

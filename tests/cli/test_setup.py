@@ -9,9 +9,10 @@ from threading import Thread
 
 import pytest
 
-from leyden.devnet import access
-from leyden.devnet.places import Ports, access_for
-from leyden.settings import every_setting
+from leyden.settings import Settings, every_setting
+from leyden_workshop.devnet import access
+from leyden_workshop.devnet.places import Ports, access_for
+from leyden_workshop.devnet.wiring import wired
 from tests.cli.conftest import Typed, told
 from tests.ports import free_port
 
@@ -238,7 +239,7 @@ def test_doctor_looks_at_what_up_runs_with(
     home = tmp_path / "home"
     access.folder(home).mkdir(parents=True)
     ports = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)
-    access.save(home, access_for(home, "simnet", ports))
+    wired(Settings(home=str(home)), access_for(home, "simnet", ports))
     said = typed("doctor").stdout
     assert "needs peer_ports" not in said  # `up` sets them, on its private chain
     assert "nothing listens there: start Tor" in said
@@ -267,21 +268,7 @@ def test_doctor_tries_the_cluster_that_up_runs(typed: Typed, tmp_path: Path) -> 
         companion_image=f"localhost/companion{digest}",
         companion_url="https://127.0.0.1:8010",
     )
-    access.save(home, access_for(home, "simnet", ports, cluster=pods))
+    wired(Settings(home=str(home)), access_for(home, "simnet", ports, cluster=pods))
     said = typed("doctor", "--cluster").stdout
     assert "nodes run on this machine" not in said
     assert f"{pods.kubeconfig}: " in said
-
-
-def test_doctor_looks_for_uv_where_leyden_itself_puts_it(
-    typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setenv("LEYDEN_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
-    lacks = "MISSING  pip or uv"
-    assert lacks in typed("doctor").stdout
-    uv = tmp_path / "cache" / "uv" / "bin" / "uv"
-    uv.parent.mkdir(parents=True)
-    uv.touch(mode=0o755)
-    assert lacks not in typed("doctor").stdout

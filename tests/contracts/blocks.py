@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from leyden.devnet.spending import Output
+from leyden_workshop.devnet.spending import Output
 
 _VERSION = 0x20000000
 _HEADER = 80  # bytes

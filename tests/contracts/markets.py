@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from leyden.devnet import access, trading
 from leyden.domain.pricing import Channel, Quote, Terms, quote
 from leyden.domain.tickets import TicketState
 from leyden.domain.units import Sats
@@ -16,6 +15,7 @@ from leyden.market.pool import PoolMarket
 from leyden.market.poold import Access, Poold
 from leyden.market.simulated import SimulatedMarket
 from leyden.market.ticket_text import ref_of
+from leyden_workshop.devnet import access, trading
 from tests.contracts.pages import Pages
 from tests.devnet.bazaar import Bazaar
 

@@ -4,9 +4,9 @@ import base64
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from leyden.devnet.chain import Chain
-from leyden.devnet.spending import Output
 from leyden.domain.openings import Coin
+from leyden_workshop.devnet.chain import Chain
+from leyden_workshop.devnet.spending import Output
 from tests.contracts.blocks import block_after, hash_of
 
 _ANYBODY = bytes.fromhex("51")  # OP_TRUE

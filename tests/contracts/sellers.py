@@ -7,9 +7,6 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from leyden.devnet import access, actions
-from leyden.devnet.chain import connected
-from leyden.devnet.seller import bake, macaroon
 from leyden.domain.openings import Coin, OpeningState
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
@@ -18,6 +15,9 @@ from leyden.payments.treasury import Treasury
 from leyden.sellers.base import Seller, WantedOpening
 from leyden.sellers.lnd import LndSeller
 from leyden.values import replace
+from leyden_workshop.devnet import access, actions
+from leyden_workshop.devnet.chain import connected
+from leyden_workshop.devnet.seller import bake, macaroon
 from tests.contracts.rivals import abandon, mine_nothing, rival_of, unmine
 from tests.contracts.treasuries import Harbour, owners_access, synced
 from tests.fakes.seller import FakeSeller

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from leyden.devnet import access
-from leyden.devnet.wallet import opened
 from leyden.domain.destinations import is_key
 from leyden.lnd import home, identity
+from leyden_workshop.devnet import access
+from leyden_workshop.devnet.wallet import opened
 from tests.contracts.treasuries import Harbour
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]

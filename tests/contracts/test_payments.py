@@ -9,7 +9,6 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.devnet.treasury import macaroon
 from leyden.domain.payments import (
     Invoice,
     InvoiceState,
@@ -22,6 +21,7 @@ from leyden.errors import NodeRefused, TreasuryAway
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Treasury
 from leyden.values import replace
+from leyden_workshop.devnet.treasury import macaroon
 from tests.contracts.treasuries import (
     FakeWorld,
     Harbour,

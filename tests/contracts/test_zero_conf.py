@@ -14,14 +14,14 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from leyden.devnet import access
-from leyden.devnet.chain import connected
 from leyden.domain.openings import Coin, Opening, OpeningState, takes_zero_conf
 from leyden.lnd.acceptor import answer
 from leyden.lnd.client import connect
 from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
 from leyden.values import replace
+from leyden_workshop.devnet import access
+from leyden_workshop.devnet.chain import connected
 from tests.contracts.sellers import LndWorld, until, wanted
 from tests.contracts.treasuries import Harbour
 

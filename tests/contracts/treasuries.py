@@ -20,16 +20,6 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from leyden import processes
-from leyden.devnet import access, actions, faucet
-from leyden.devnet.addresses import output_script
-from leyden.devnet.chain import Chain, connected
-from leyden.devnet.daemon import Keeper, claim
-from leyden.devnet.lnd import Lnd, access_for
-from leyden.devnet.mining_key import MiningKey
-from leyden.devnet.network import Network, stop
-from leyden.devnet.places import Ports
-from leyden.devnet.spending import Coin, Output, spend
-from leyden.devnet.treasury import macaroon
 from leyden.domain.payments import PaymentRequest
 from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
@@ -37,7 +27,18 @@ from leyden.lnd.connection import Access
 from leyden.payments.base import Payments
 from leyden.payments.lnd import LndPayments
 from leyden.payments.treasury import Treasury
+from leyden.processes.daemons import claim
 from leyden.values import replace
+from leyden_workshop.devnet import access, actions, faucet
+from leyden_workshop.devnet.addresses import output_script
+from leyden_workshop.devnet.chain import Chain, connected
+from leyden_workshop.devnet.lnd import Lnd, access_for
+from leyden_workshop.devnet.mining_key import MiningKey
+from leyden_workshop.devnet.network import Network, stop
+from leyden_workshop.devnet.places import Ports
+from leyden_workshop.devnet.spending import Coin, Output, spend
+from leyden_workshop.devnet.supervision import Keeper
+from leyden_workshop.devnet.treasury import macaroon
 from tests.contracts import rivals
 from tests.contracts.blocks import block_after
 from tests.fakes.payments import FakePayments, PaymentFailed

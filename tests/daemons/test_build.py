@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.build import build
+from leyden.daemons.build import build, place
 from leyden.daemons.catalogue import ToolSet
 from leyden.daemons.progress import State, Step
-from leyden.daemons.workshop import place
 from leyden.errors import SetupError
 from leyden.processes import identify
 from tests.daemons.conftest import StandIn

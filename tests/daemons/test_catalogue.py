@@ -5,10 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.catalogue import SETS, Program, ToolSet, find
+from leyden.daemons.catalogue import Program, ToolSet
 from leyden.daemons.operator_binaries import own
 from leyden.domain.versions import OFFERED
 from leyden.errors import SetupError
+from leyden_workshop.compiler.catalogue import SETS, find
 from tests.programs import built
 
 EVERY = [program for tools in SETS for program in tools.programs]

@@ -4,8 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.catalogue import SETS, ToolSet
-from leyden.daemons.estimates import Finished, in_words, pace, remaining_s
+from leyden.daemons.catalogue import ToolSet
+from leyden_workshop.compiler.catalogue import SETS
+from leyden_workshop.compiler.estimates import Finished, in_words, pace, remaining_s
 
 
 def a_set(seconds: int) -> ToolSet:

@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from leyden.daemons import catalogue, packaged
-from leyden.daemons.packaged import Built
-from leyden.daemons.workshop import place
+from leyden.daemons.build import place
+from leyden_workshop.compiler import wheels
+from leyden_workshop.compiler.wheels import Built
 
 
 def built(folder: Path, *names: str) -> list[Built]:
@@ -23,8 +24,8 @@ def built(folder: Path, *names: str) -> list[Built]:
 
 
 def test_the_same_programs_make_the_same_wheel(tmp_path: Path) -> None:
-    one = packaged.write(tmp_path / "a", built(tmp_path / "one", "lnd", "btcd"))
-    other = packaged.write(tmp_path / "b", built(tmp_path / "other", "btcd", "lnd"))
+    one = wheels.write(tmp_path / "a", built(tmp_path / "one", "lnd", "btcd"))
+    other = wheels.write(tmp_path / "b", built(tmp_path / "other", "btcd", "lnd"))
     assert one.name == other.name
     assert one.read_bytes() == other.read_bytes()
     assert one.name.startswith("leyden_daemons-")
@@ -32,7 +33,7 @@ def test_the_same_programs_make_the_same_wheel(tmp_path: Path) -> None:
 
 
 def test_a_wheel_lists_what_is_in_it_and_its_programs_run(tmp_path: Path) -> None:
-    path = packaged.write(tmp_path / "a", built(tmp_path / "one", "lnd"))
+    path = wheels.write(tmp_path / "a", built(tmp_path / "one", "lnd"))
     tools, program = catalogue.find("lnd")
     with zipfile.ZipFile(path) as archive:
         assert archive.testzip() is None
@@ -47,7 +48,7 @@ def test_a_wheel_lists_what_is_in_it_and_its_programs_run(tmp_path: Path) -> Non
 @pytest.fixture
 def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """The package with an lnd, where Python finds it."""
-    path = packaged.write(tmp_path / "a", built(tmp_path / "one", "lnd"))
+    path = wheels.write(tmp_path / "a", built(tmp_path / "one", "lnd"))
     site = tmp_path / "site"
     with zipfile.ZipFile(path) as archive:
         archive.extractall(site)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from leyden.cli import checks
 from leyden.daemons.catalogue import ToolSet
+from leyden_workshop.cli import checks
 from tests import builds, programs
 from tests.daemons.conftest import StandIn
 
@@ -21,7 +21,7 @@ pytestmark = pytest.mark.timeout(60)
 # A catalogue with one set, which a stand-in for Go builds.
 CONFTEST = """
 from pathlib import Path, PosixPath
-from leyden.daemons import catalogue
+from leyden_workshop.compiler import catalogue
 from leyden.daemons.catalogue import Program, ToolSet
 from tests import programs
 catalogue.SETS = ({harbour!r},)

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.toolchain import toolchain
 from leyden.errors import SetupError
+from leyden_workshop.compiler.toolchain import toolchain
 from tests.daemons.conftest import StandIn
 
 OLDEST = (1, 24, 2)

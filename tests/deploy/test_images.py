@@ -17,8 +17,8 @@ from deploy.images.sbom import Part
 from deploy.images.tars import Entry, folder, layer
 
 from leyden.daemons import catalogue
-from leyden.devcluster import packages
 from leyden.errors import SetupError
+from leyden_workshop.devcluster import packages
 from tests.programs import built
 
 ROOT = Path(__file__).parents[2]

@@ -8,12 +8,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from leyden.devnet import actions
-from leyden.devnet.network import Network, stop
 from leyden.errors import NodeRefused
 from leyden.payments.treasury import Treasury
 from leyden.settings import Settings
 from leyden.values import replace
+from leyden_workshop.devnet import actions
+from leyden_workshop.devnet.network import Network, stop
 from tests.contracts.treasuries import owners_access
 from tests.devnet.conftest import some_ports
 from tests.programs import built

@@ -19,11 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
-from leyden.devcluster import binaries, images, namespaces, packages
-from leyden.devcluster.places import Places
+from leyden.daemons.build import default_cache, place
 from leyden.processes import Identity, identify
+from leyden_workshop.devcluster import binaries, images, namespaces, packages
+from leyden_workshop.devcluster.places import Places
 from tests.reaper import descendants
 
 LEYDEN = Path(sys.executable).with_name("leyden")

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from leyden.devcluster import images
-from leyden.devcluster.certificates import Pair
+from leyden_workshop.devcluster import images
+from leyden_workshop.devcluster.certificates import Pair
 
 CONFIGURATION = """\
 [Application Options]

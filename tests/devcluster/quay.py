@@ -22,7 +22,7 @@ from typing import Any, Self
 
 import yaml
 
-from leyden.devcluster import images
+from leyden_workshop.devcluster import images
 from tests.devcluster.clusters import LEYDEN, DevCluster, lnd_image, program, until
 
 ROOT = Path(__file__).parents[2]

@@ -4,8 +4,14 @@ from ipaddress import IPv4Address, IPv4Network
 
 import pytest
 
-from leyden.devcluster.addresses import MOST_MACHINES, Block, free, is_free, routed
 from leyden.errors import SetupError
+from leyden_workshop.devcluster.addresses import (
+    MOST_MACHINES,
+    Block,
+    free,
+    is_free,
+    routed,
+)
 
 TABLE = """\
 Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT

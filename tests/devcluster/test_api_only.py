@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from leyden.devcluster import binaries, namespaces
-from leyden.devcluster.places import Places
 from leyden.runtimes.kubernetes import permissions, trials
+from leyden_workshop.devcluster import binaries, namespaces
+from leyden_workshop.devcluster.places import Places
 from tests.devcluster.clusters import DevCluster, until
 from tests.programs import built, require
 from tests.runtimes.test_manifests import NODE, TEMPLATE, WITH_COMPANION

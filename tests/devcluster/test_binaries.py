@@ -2,9 +2,9 @@
 
 import pytest
 
-from leyden.daemons import catalogue
 from leyden.daemons.catalogue import ToolSet
-from leyden.devcluster import binaries
+from leyden_workshop.compiler import catalogue
+from leyden_workshop.devcluster import binaries
 
 STRANGERS = [
     tools for tools in binaries.SETS if tools.name not in {"pause", "companion"}

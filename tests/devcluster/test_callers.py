@@ -16,9 +16,9 @@ from typing import Any
 import pytest
 
 from leyden.daemons import catalogue
-from leyden.devcluster.certificates import Subject, authority, issue
 from leyden.runtimes.kubernetes import access, callers
 from leyden.runtimes.kubernetes.api import connect
+from leyden_workshop.devcluster.certificates import Subject, authority, issue
 from tests.devcluster import harbour
 from tests.devcluster.clusters import DevCluster, until
 

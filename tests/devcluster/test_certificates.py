@@ -7,9 +7,9 @@ from pathlib import Path
 
 from cryptography import x509
 
-from leyden.devcluster.certificates import Pair
-from leyden.devcluster.credentials import Credentials, ensure
-from leyden.devcluster.places import Cluster, Places
+from leyden_workshop.devcluster.certificates import Pair
+from leyden_workshop.devcluster.credentials import Credentials, ensure
+from leyden_workshop.devcluster.places import Cluster, Places
 
 TWO = Cluster(machines=2, block=240)
 

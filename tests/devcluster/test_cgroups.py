@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.devcluster import cgroups
+from leyden_workshop.devcluster import cgroups
 
 CONTROLLERS = ("cpu", "cpuset", "memory", "pids")
 

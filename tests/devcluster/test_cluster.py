@@ -16,9 +16,9 @@ from pathlib import Path
 import pytest
 
 from leyden.daemons import catalogue
-from leyden.devcluster import cgroups, images, namespaces
-from leyden.devcluster.certificates import Pair, Subject, authority, issue
 from leyden.processes import Identity, alive, identify
+from leyden_workshop.devcluster import cgroups, images, namespaces
+from leyden_workshop.devcluster.certificates import Pair, Subject, authority, issue
 from tests.devcluster import harbour
 from tests.devcluster.clusters import DevCluster, until, within
 from tests.programs import needs

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.devcluster import binaries
+from leyden_workshop.devcluster import binaries
 from tests.go_tests import assert_its_own_tests_pass
 from tests.programs import built
 

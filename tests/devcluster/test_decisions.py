@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from leyden import processes
-from leyden.devcluster import decisions
-from leyden.devcluster.places import Cluster, Places
 from leyden.errors import SetupError
+from leyden_workshop.devcluster import decisions
+from leyden_workshop.devcluster.places import Cluster, Places
 
 
 @pytest.fixture

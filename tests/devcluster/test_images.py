@@ -6,7 +6,7 @@ import json
 import tarfile
 from pathlib import Path
 
-from leyden.devcluster.images import ensure_lnd, ensure_pause
+from leyden_workshop.devcluster.images import ensure_lnd, ensure_pause
 
 
 def unpacked(archive: Path) -> tuple[dict[str, bytes], tarfile.TarFile]:

@@ -13,9 +13,9 @@ from contextlib import asynccontextmanager
 import pytest
 
 from leyden.app.migration import migrate
-from leyden.devcluster import namespaces
 from leyden.settings import Settings
 from leyden.values import replace
+from leyden_workshop.devcluster import namespaces
 from tests.devcluster import quay as quays
 from tests.devcluster.clusters import DevCluster, lnds_of
 from tests.devcluster.test_platform import (

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from leyden.devcluster.network import choosing
+from leyden_workshop.devcluster.network import choosing
 
 
 async def test_one_at_a_time_chooses_addresses() -> None:

@@ -2,8 +2,8 @@
 
 import pytest
 
-from leyden.devcluster.packages import choose, pinned
 from leyden.errors import SetupError
+from leyden_workshop.devcluster.packages import choose, pinned
 
 LISTED = """\
     containerd | 1.6.20~ds1-1+deb12u3 | http://archive bookworm/main amd64 Packages

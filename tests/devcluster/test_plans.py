@@ -5,14 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from leyden.devcluster import binaries, control_plane, machine
-from leyden.devcluster.configurations import write
-from leyden.devcluster.credentials import ensure
-from leyden.devcluster.images import Image
-from leyden.devcluster.packages import Packages
-from leyden.devcluster.parts import Parts
-from leyden.devcluster.places import Cluster, Places
-from leyden.devcluster.plans import Plan, Program, Step
+from leyden_workshop.devcluster import binaries, control_plane, machine
+from leyden_workshop.devcluster.configurations import write
+from leyden_workshop.devcluster.credentials import ensure
+from leyden_workshop.devcluster.images import Image
+from leyden_workshop.devcluster.packages import Packages
+from leyden_workshop.devcluster.parts import Parts
+from leyden_workshop.devcluster.places import Cluster, Places
+from leyden_workshop.devcluster.plans import Plan, Program, Step
 
 PARTS = Parts(
     cache=Path("/cache"),

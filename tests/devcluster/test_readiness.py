@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leyden.devcluster.readiness import heard, ready
+from leyden_workshop.devcluster.readiness import heard, ready
 
 SAID = datetime(2026, 3, 1, 12, 0, 5, tzinfo=UTC)
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leyden.devcluster import storage
+from leyden_workshop.devcluster import storage
 
 CLAIM: dict[str, Any] = {
     "metadata": {

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.devcluster.plans import Plan, Program, Step, program, shell, step
 from leyden.processes import identify
+from leyden_workshop.devcluster.plans import Plan, Program, Step, program, shell, step
 
 WITHIN_S = 30
 
@@ -29,7 +29,12 @@ def doing(folder: Path, *todo: Step | Program) -> Iterator["subprocess.Popen[str
     environment = {"PATH": os.defpath, "FOLDER": str(folder)}
     Plan(logs=folder, environment=environment, todo=todo).write(folder / "plan.json")
     with subprocess.Popen(
-        [sys.executable, "-m", "leyden.devcluster.supervisor", folder / "plan.json"],
+        [
+            sys.executable,
+            "-m",
+            "leyden_workshop.devcluster.supervisor",
+            folder / "plan.json",
+        ],
         stderr=subprocess.PIPE,
         text=True,
     ) as supervisor:

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden.devcluster import binaries, namespaces, requirements
-from leyden.devcluster.places import Places
 from leyden.errors import SetupError
+from leyden_workshop.devcluster import binaries, namespaces, requirements
+from leyden_workshop.devcluster.places import Places
 from tests.acceptance.town import Town
 from tests.devcluster.clusters import lnds_of
 from tests.ports import free_port

@@ -16,14 +16,23 @@ from pathlib import Path
 from typing import Any, Self
 
 from leyden import processes, values
-from leyden.devnet import access, network, overview, tickets, trader, trading, wallet
-from leyden.devnet.auction import Auction
-from leyden.devnet.auctioneer import EVERY_S
-from leyden.devnet.daemon import Keeper, claim
-from leyden.devnet.network import Network
-from leyden.devnet.places import AuctionPorts
 from leyden.errors import LeydenError
 from leyden.market.ticket_text import ref_of
+from leyden.processes.daemons import claim
+from leyden_workshop.devnet import (
+    access,
+    network,
+    overview,
+    tickets,
+    trader,
+    trading,
+    wallet,
+)
+from leyden_workshop.devnet.auction import Auction
+from leyden_workshop.devnet.auctioneer import EVERY_S
+from leyden_workshop.devnet.network import Network
+from leyden_workshop.devnet.places import AuctionPorts
+from leyden_workshop.devnet.supervision import Keeper
 from tests.devnet.conftest import some_ports
 from tests.ports import free_ports
 from tests.programs import built

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.devnet.network import Network, stop
-from leyden.devnet.places import Ports
+from leyden_workshop.devnet.network import Network, stop
+from leyden_workshop.devnet.places import Ports
 from tests.ports import free_ports
 from tests.programs import built
 

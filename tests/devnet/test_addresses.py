@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.devnet import addresses
-from leyden.devnet.addresses import Kinds, output_script, witness_address
 from leyden.errors import Malformed
+from leyden_workshop.devnet import addresses
+from leyden_workshop.devnet.addresses import Kinds, output_script, witness_address
 
 KEY_HASH = "751e76e8199196d454941c45d1b3a323f1433bd6"
 GOOD = {

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.devnet.bridge import Node, bridged
-from leyden.devnet.certificate import ensure_certificate
+from leyden.certificates.self_signed import ensure_certificate
+from leyden.cli.claim.bridge import Node, bridged
 from leyden.domain.times import utc_now
 
 

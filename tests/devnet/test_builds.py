@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons import catalogue
-from leyden.daemons.estimates import pace
 from leyden.daemons.progress import quiet
-from leyden.devnet.builds import Builds, Missing
+from leyden_workshop.compiler import catalogue
+from leyden_workshop.compiler.estimates import pace
+from leyden_workshop.devnet.builds import Builds, Missing
 from tests.daemons.conftest import StandIn, go
 
 __all__ = ["go"]  # a fixture

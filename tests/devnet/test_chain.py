@@ -11,12 +11,12 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from leyden.devnet import access
-from leyden.devnet.certificate import ensure_certificate
-from leyden.devnet.chain import connected
-from leyden.devnet.network import Network
-from leyden.devnet.places import Ports
+from leyden.certificates.self_signed import ensure_certificate
 from leyden.errors import Refused
+from leyden_workshop.devnet import access
+from leyden_workshop.devnet.chain import connected
+from leyden_workshop.devnet.network import Network
+from leyden_workshop.devnet.places import Ports
 from tests.contracts.runtimes import until
 from tests.ports import free_port
 

@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from leyden.devnet import access, cluster
-from leyden.devnet.places import Ports, access_for
-from leyden.devnet.wiring import running_settings
 from leyden.errors import SetupError
 from leyden.settings import Settings
+from leyden.settings.private_chain import running_settings
+from leyden_workshop.devnet import access, cluster
+from leyden_workshop.devnet.places import Ports, access_for
+from leyden_workshop.devnet.wiring import wired
 
 PORTS = Ports(btcd=1801, treasury_peer=1802, treasury_grpc=1803, treasury_rest=1804)
 IN_PODS = access.Cluster(
@@ -52,8 +53,9 @@ def test_an_old_home_runs_them_where_it_did(
 def test_every_command_of_the_home_has_the_settings_of_its_cluster(
     tmp_path: Path,
 ) -> None:
-    made(tmp_path, IN_PODS)
-    given = running_settings(Settings(home=str(tmp_path)))
+    asked_for = Settings(home=str(tmp_path))
+    wired(asked_for, made(tmp_path, IN_PODS))
+    given = running_settings(asked_for)
     assert given.runtime == "kubernetes"
     assert given.has_private_chain
     assert given.kubernetes_images == IN_PODS.images

@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from leyden import processes
-from leyden.devnet.configuration import configured, heal_certificate
-from leyden.devnet.daemon import Keeper
+from leyden.certificates.self_signed import heal_certificate
 from leyden.errors import SetupError
+from leyden_workshop.devnet.configuration import configured
+from leyden_workshop.devnet.supervision import Keeper
 
 _LIGHTHOUSE = """
 echo lit >> {folder}/starts

@@ -10,16 +10,16 @@ import pytest
 from leyden import settings
 from leyden.app.migration import migrate
 from leyden.app.opening import opened
-from leyden.devnet import first_run
 from leyden.services.people import accounts, api_keys, passwords
 from leyden.services.platform import Platform
+from leyden_workshop.devnet import first_run
 
 EACH = 100
 # They wait for one another, so that they begin in the same moment.
 ADDS = """
 import sys
 from pathlib import Path
-from leyden.devnet import first_run
+from leyden_workshop.devnet import first_run
 home, name, each = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 print("ready", flush=True)
 sys.stdin.readline()

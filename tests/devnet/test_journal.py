@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from leyden.devnet.journal import Journal
 from leyden.errors import Refused
+from leyden_workshop.devnet.journal import Journal
 
 
 class ForgetfulChain:

@@ -11,10 +11,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     decode_dss_signature,
 )
 
-from leyden.devnet.addresses import output_script
-from leyden.devnet.mining_key import MiningKey
-from leyden.devnet.spending import Coin, Output, spend, virtual_size
 from leyden.errors import SetupError
+from leyden_workshop.devnet.addresses import output_script
+from leyden_workshop.devnet.mining_key import MiningKey
+from leyden_workshop.devnet.spending import Coin, Output, spend, virtual_size
 
 HALF = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141 // 2
 

@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from leyden import processes
-from leyden.devnet import access, actions
-from leyden.devnet.btcd import FIRST_BLOCKS
-from leyden.devnet.chain import connected
-from leyden.devnet.network import stop
-from leyden.devnet.wallet import opened
 from leyden.errors import Malformed, SetupError
 from leyden.processes import Identity
 from leyden.values import replace
+from leyden_workshop.devnet import access, actions
+from leyden_workshop.devnet.btcd import FIRST_BLOCKS
+from leyden_workshop.devnet.chain import connected
+from leyden_workshop.devnet.network import stop
+from leyden_workshop.devnet.wallet import opened
 from tests.devnet.conftest import Place
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(300)]

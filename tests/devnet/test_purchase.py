@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from leyden.devnet.purchase import Purchase
+from leyden_workshop.devnet.purchase import Purchase
 
 CHANNEL = {"channel_point": "ab:0", "active": True, "capacity": "1000000"}
 

@@ -8,13 +8,13 @@ from click.testing import CliRunner
 
 from leyden import settings
 from leyden.app.home import only_one
-from leyden.cli.dev import dev
 from leyden.cli.main import leyden
-from leyden.devnet import access, opening, overview, trading
-from leyden.devnet.places import AuctionPorts, Ports, access_for
-from leyden.devnet.stock import missing_leases
 from leyden.domain.pricing import LEASES
 from leyden.errors import Away, SetupError
+from leyden_workshop.cli.dev import dev
+from leyden_workshop.devnet import access, opening, overview, trading
+from leyden_workshop.devnet.places import AuctionPorts, Ports, access_for
+from leyden_workshop.devnet.stock import missing_leases
 from tests.ports import free_port
 
 PORTS = Ports(btcd=1, treasury_peer=2, treasury_grpc=3, treasury_rest=4)

@@ -12,7 +12,7 @@ from typing import Any
 import grpc
 from google.protobuf.message_factory import GetMessageClass
 
-from leyden.devnet.certificate import ensure_certificate
+from leyden.certificates.self_signed import ensure_certificate
 from leyden.market.poold import Access
 from leyden.market.stubs import auctioneer_pb2 as auctioneer
 from leyden.market.stubs import trader_pb2 as trader

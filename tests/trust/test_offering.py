@@ -17,7 +17,7 @@ ASKS = """
 import asyncio, sys
 from pathlib import Path
 import uvloop
-from leyden.cli import trust_offer
+from leyden_workshop.cli import trust_offer
 async def up():
     asking = asyncio.create_task(trust_offer.ask_meanwhile(Path(sys.argv[1])))
     await asyncio.wait([asking], timeout=float(sys.argv[2]))

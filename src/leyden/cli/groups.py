@@ -8,6 +8,8 @@ import click
 from click.exceptions import NoSuchCommand
 from click.shell_completion import CompletionItem
 
+from leyden.errors import SetupError
+
 _HELP = "Profile to use; see `leyden profile`. Works before or after COMMAND."
 _GIVEN = "leyden.profile"
 
@@ -15,8 +17,36 @@ _GIVEN = "leyden.profile"
 class Listed(NamedTuple):
     """A command that is imported once it is used: its module, and what lists say."""
 
-    module: str
+    module: str  # "": only leyden-workshop has it
     summary: str
+    entry: str = ""  # by which name leyden-workshop has it, or more of it
+
+
+def _of_the_workshop(entry: str) -> click.Command | None:
+    """Return a command of leyden-workshop, if it is installed."""
+    metadata = importlib.import_module("importlib.metadata")  # 10 ms
+    for each in metadata.entry_points(group="leyden.commands", name=entry):
+        command: click.Command = each.load()
+        return command
+    return None
+
+
+def _missing(name: str) -> click.Command:
+    """Return a command that says, whatever is typed, what to install."""
+
+    def refuse(**_: object) -> None:
+        typed = click.get_current_context().command_path
+        raise SetupError(
+            f"`{typed}` needs leyden-workshop: pip install leyden-workshop"
+        )
+
+    return click.Command(
+        name,
+        callback=refuse,
+        params=[click.Argument(["words"], nargs=-1, type=click.UNPROCESSED)],
+        context_settings={"ignore_unknown_options": True},
+        add_help_option=False,
+    )
 
 
 def _keep(ctx: click.Context, _: click.Parameter, value: str | None) -> None:
@@ -47,8 +77,14 @@ class Group(click.Group):
         """Return a command; import it if it is lazy."""
         if cmd_name not in self._lazy:
             return super().get_command(ctx, cmd_name)
-        module = importlib.import_module(self._lazy[cmd_name].module)
-        command: click.Command = getattr(module, cmd_name)
+        listed = self._lazy[cmd_name]
+        if listed.entry and (found := _of_the_workshop(listed.entry)):
+            return found
+        if not listed.module:
+            return _missing(cmd_name)
+        command: click.Command = getattr(
+            importlib.import_module(listed.module), cmd_name
+        )
         return command
 
     def resolve_command(

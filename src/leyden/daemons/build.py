@@ -1,27 +1,40 @@
-"""Programs by name, from the cache or built into it.
+"""Programs by name: the operator's own, those of the package, or the cache's.
 
-Promises:
-- Every program in the cache is complete: it is built elsewhere and renamed
-  into place. Once it exists nothing here accesses the network.
-- Two concurrent builds build once: the second waits and uses the result.
-- A killed build does not block the next one.
+What is missing is built into the cache, where leyden-workshop is installed: its
+compiler is an entry point of `leyden.builders`.
 """
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
+from importlib import metadata
 from pathlib import Path
 from types import MappingProxyType
+from typing import Final, Protocol
 
-from leyden.daemons import catalogue
-from leyden.daemons.build_failures import unwritable
+from leyden.daemons import catalogue, packaged
 from leyden.daemons.catalogue import Program, ToolSet
 from leyden.daemons.progress import Progress, State, Step, quiet
-from leyden.daemons.workshop import Workshop, place
+from leyden.errors import SetupError
 
-# Go compiles on all processors by itself; a second set beside the first only helps
-# where there are more of them than one keeps busy.
-_PROCESSORS_PER_SET = 4
+HOW: Final = (
+    "install the leyden-daemons wheel of this version, or `pip install "
+    "leyden-workshop`, which builds programs from source, or name your own in the "
+    "setting own_binaries"
+)
+
+
+class Builder(Protocol):
+    """Builds programs into the cache, each whole or not at all."""
+
+    async def __call__(
+        self,
+        wanted: Sequence[tuple[ToolSet, Program]],
+        *,
+        cache: Path,
+        environment: Mapping[str, str],
+        progress: Progress,
+    ) -> None:
+        """Build these programs, in the given order."""
 
 
 def default_cache(environment: Mapping[str, str]) -> Path:
@@ -43,7 +56,7 @@ async def binary(
 ) -> Path:
     """Return the path of a program: the operator's own, or the cached one.
 
-    A program missing from the cache is built first.
+    A program missing from the cache is built first, if something can build it.
     """
     tools, program = catalogue.find(name, version)
     if program in own:
@@ -61,34 +74,41 @@ async def build(
     environment: Mapping[str, str] | None = None,
     progress: Progress = quiet,
 ) -> None:
-    """Build the wanted programs that are missing, in the given order.
-
-    Tool sets are built one after the other on small machines, and several
-    at once on larger ones. The first failure cancels the others.
-    """
-    missing: dict[str, tuple[ToolSet, list[Program]]] = {}
+    """Have the wanted programs that are missing built, in the given order."""
+    missing = []
     for tools, program in wanted:
         path = place(cache, tools, program)
         if path.exists():
             size = path.stat().st_size
             progress(Step(program=str(program), state=State.READY, size=size))
         else:
-            missing.setdefault(tools.name, (tools, []))[1].append(program)
+            missing.append((tools, program))
     if not missing:
         return
-    turns = max(1, (os.cpu_count() or 1) // _PROCESSORS_PER_SET)
-    workshop = Workshop(
+    builder = find_builder()
+    if builder is None:
+        names = ", ".join(str(program) for _, program in missing)
+        raise SetupError(f"{names}: not installed here; {HOW}")
+    await builder(
+        missing,
         cache=cache,
         environment=os.environ if environment is None else environment,
         progress=progress,
-        turns=asyncio.Semaphore(turns),
     )
-    try:
-        async with asyncio.TaskGroup() as group:
-            for tools, programs in missing.values():
-                group.create_task(workshop.build(tools, programs))
-    except ExceptionGroup as failures:
-        first = failures.exceptions[0]
-        if isinstance(first, OSError):
-            raise unwritable(cache, first) from None
-        raise first from None
+
+
+def place(cache: Path, tools: ToolSet, program: Program) -> Path:
+    """Return the path of a program, whether it is built yet or not.
+
+    One that was installed as a package is not built.
+    """
+    installed = packaged.find(tools, program)
+    return installed or cache / "daemons" / tools.key / "bin" / program.name
+
+
+def find_builder() -> Builder | None:
+    """Return who builds programs, if leyden-workshop is installed."""
+    for each in metadata.entry_points(group="leyden.builders"):
+        builder: Builder = each.load()
+        return builder
+    return None

@@ -1,9 +1,8 @@
-"""The catalogue of programs, their versions, and how to build them.
+"""The catalogue of programs and their versions.
 
 A tool set is one Go module: the folder of the same name here, whose go.mod
-and go.sum pin every dependency to the released versions. The auctioneer is
-our own: its folder here is a link to the one at the root of the clone, and
-a wheel contains it in full.
+and go.sum pin every dependency to the released versions. A program is found
+by what it is built from: the pins, the tags and the stamps.
 """
 
 import hashlib
@@ -109,12 +108,6 @@ SETS = (
         ),
         stamps={f"{_POOL}.Commit": "v0.7.1-beta"},
         seconds=120,
-    ),
-    ToolSet(
-        name="auctioneer",
-        folder=_HERE / "auctioneer",
-        programs=(Program("auctioneer", "0.1.0", "leyden/auctioneer"),),
-        seconds=10,
     ),
     _lnd("0.20.1", seconds=240),
     _lnd("0.21.2", seconds=300),

@@ -5,12 +5,13 @@ The lock of a killed builder is released automatically.
 
 import asyncio
 import contextlib
+import errno
 import fcntl
 import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
-from leyden.daemons.build_failures import unwritable
+from leyden.errors import SetupError
 
 _LOOK_AGAIN_S = 0.1
 
@@ -43,3 +44,13 @@ async def locked(
         yield file
     finally:
         os.close(file)
+
+
+def unwritable(folder: Path, error: OSError) -> SetupError:
+    """Return the error for a cache that can't be written, with the fix."""
+    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
+        return SetupError(f"the disk of {folder} is full; make room, then go on")
+    return SetupError(
+        f"cannot write to {folder} ({error.strerror}); "
+        "set LEYDEN_CACHE to a folder that can be written"
+    )

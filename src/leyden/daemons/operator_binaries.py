@@ -1,5 +1,6 @@
 """The operator's own binaries, used instead of built ones."""
 
+import asyncio
 import os
 import shutil
 from collections.abc import Mapping, Sequence
@@ -7,7 +8,6 @@ from pathlib import Path
 
 from leyden.daemons import catalogue
 from leyden.daemons.catalogue import Program
-from leyden.daemons.commands import output
 from leyden.errors import SetupError
 
 
@@ -34,3 +34,17 @@ async def own(
             raise SetupError(f"own_binaries: {path}: {error.message}") from None
         found[program] = Path(path)
     return found
+
+
+async def output(argv: Sequence[str], *, environment: Mapping[str, str]) -> str:
+    """Run a command and return its standard output."""
+    process = await asyncio.create_subprocess_exec(
+        *argv,
+        cwd="/",
+        env=dict(environment),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    told, _ = await process.communicate()
+    return told.decode(errors="replace")

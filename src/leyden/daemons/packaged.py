@@ -2,42 +2,16 @@
 
 LEYDEN_DAEMONS/KEY/bin/NAME, where KEY is the key of the set in the cache: a program is
 taken from an installed package only if the same sources, tags and stamps made it.
-The wheel follows from the programs alone: the same ones make the same bytes.
 """
 
-import base64
 import functools
-import hashlib
 import importlib.util
-import io
-import platform
-import zipfile
-from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden import __version__
 from leyden.daemons.catalogue import Program, ToolSet
-from leyden.errors import SetupError
-from leyden.files import draft
-from leyden.values import Struct
 
 PACKAGE: Final = "leyden_daemons"
-_INFO: Final = f"{PACKAGE}-{__version__}.dist-info"
-# Static programs: any libc does, and any Python.
-_PLATFORMS: Final = ("manylinux_2_17", "manylinux2014", "musllinux_1_1")
-_INIT: Final = '"""Programs that Leyden runs, built from the sources that it pins."""\n'
-_LONG_AGO: Final = (1980, 1, 1, 0, 0, 0)
-_EXECUTABLE: Final = 0o100755
-_PLAIN: Final = 0o100644
-
-
-class Built(Struct, frozen=True):
-    """A program that is built, and where."""
-
-    tools: ToolSet
-    program: Program
-    path: Path
 
 
 @functools.cache
@@ -60,67 +34,3 @@ def find(tools: ToolSet, program: Program) -> Path | None:
 def place(tools: ToolSet, program: Program) -> Path:
     """Return the place of a program in the package."""
     return Path(tools.key, "bin", program.name)
-
-
-def write(into: Path, programs: Sequence[Built]) -> Path:
-    """Write the wheel of these programs into a folder; return its path."""
-    if platform.system() != "Linux":
-        raise SetupError("wheel: programs are packed on Linux, where nodes run")
-    machine = platform.machine()
-    tags = ".".join(f"{each}_{machine}" for each in _PLATFORMS)
-    path = into / f"{PACKAGE}-{__version__}-py3-none-{tags}.whl"
-    content: list[tuple[str, bytes, int]] = []
-    content.append((f"{PACKAGE}/__init__.py", _INIT.encode(), _PLAIN))
-    for each in sorted(programs, key=lambda each: place(each.tools, each.program)):
-        name = f"{PACKAGE}/{place(each.tools, each.program)}"
-        content.append((name, each.path.read_bytes(), _EXECUTABLE))
-    content += [
-        (f"{_INFO}/METADATA", _metadata(programs).encode(), _PLAIN),
-        (f"{_INFO}/WHEEL", "".join(_wheel(machine)).encode(), _PLAIN),
-    ]
-    record = "".join(_record(content))
-    content.append((f"{_INFO}/RECORD", record.encode(), _PLAIN))
-    into.mkdir(parents=True, exist_ok=True)
-    with draft(path, mode=0o644) as file:
-        file.write(_zipped(content))
-    return path
-
-
-def _metadata(programs: Sequence[Built]) -> str:
-    names = sorted(f"- {each.program}" for each in programs)
-    return "\n".join(
-        [
-            "Metadata-Version: 2.1",
-            f"Name: {PACKAGE.replace('_', '-')}",
-            f"Version: {__version__}",
-            "Summary: Programs that Leyden runs, built from pinned sources",
-            "",
-            *names,
-            "",
-        ]
-    )
-
-
-def _wheel(machine: str) -> Iterator[str]:
-    yield f"Wheel-Version: 1.0\nGenerator: leyden {__version__}\n"
-    yield "Root-Is-Purelib: false\n"
-    for each in _PLATFORMS:
-        yield f"Tag: py3-none-{each}_{machine}\n"
-
-
-def _record(content: Sequence[tuple[str, bytes, int]]) -> Iterator[str]:
-    for name, each, _ in content:
-        digest = base64.urlsafe_b64encode(hashlib.sha256(each).digest())
-        yield f"{name},sha256={digest.decode().rstrip('=')},{len(each)}\n"
-    yield f"{_INFO}/RECORD,,\n"
-
-
-def _zipped(content: Sequence[tuple[str, bytes, int]]) -> bytes:
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, each, mode in content:
-            member = zipfile.ZipInfo(name, date_time=_LONG_AGO)
-            member.external_attr = mode << 16
-            member.compress_type = zipfile.ZIP_DEFLATED
-            archive.writestr(member, each)
-    return packed.getvalue()

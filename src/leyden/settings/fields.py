@@ -482,6 +482,24 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return Path(self.secrets_file or self.home_path / "secrets.json")
 
     @property
+    def api_url(self) -> str:
+        """The URL of the API on this machine."""
+        host = self.api_host if ":" not in self.api_host else f"[{self.api_host}]"
+        return f"{self._scheme}://{host}:{self.api_port}"
+
+    @property
+    def dashboard_url(self) -> str:
+        """The URL of the dashboard on this machine."""
+        # Passkeys are for names: a browser makes none for a bare address.
+        if self.api_host == "127.0.0.1":
+            return f"{self._scheme}://localhost:{self.api_port}/app/"
+        return f"{self.api_url}/app/"
+
+    @property
+    def _scheme(self) -> str:
+        return "https" if self.api_tls else "http"
+
+    @property
     def has_private_chain(self) -> bool:
         """Whether testnet is the private chain of `leyden up` in this home."""
         certificate = Path(self.testnet_rpc_certificate)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from leyden.devnet.purchase import Purchase
 from leyden.errors import LeydenError, Refused
+from leyden_workshop.devnet.purchase import Purchase
 from tests.api.conftest import Caller
 from tests.api.flow.conftest import PRICE, World
 

@@ -9,8 +9,7 @@ from typing import Final
 
 from leyden.app import clusters, egress, egress_trial, pods
 from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.daemons.workshop import place
+from leyden.daemons.build import HOW, default_cache, place
 from leyden.domain.nodes import Type
 from leyden.domain.versions import OFFERED
 from leyden.runtimes.cgroups import Cgroups
@@ -91,7 +90,7 @@ async def programs(platform: Platform) -> str:
         for version in OFFERED.versions
         if not place(cache, *catalogue.find("lnd", str(version))).exists()
     ]
-    return f"build {', '.join(missing)}: `leyden daemons build lnd`" if missing else ""
+    return f"lnd {', '.join(missing)}: not installed; {HOW}" if missing else ""
 
 
 async def private(platform: Platform) -> str:

@@ -8,10 +8,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from leyden import processes
-from leyden.devnet import access
-from leyden.devnet.bridge import Node, bridged
-from leyden.devnet.daemon import Keeper, free_port
-from leyden.devnet.poold import Poold, access_for
+from leyden.cli.claim.bridge import Node, bridged
+from leyden.cli.claim.poold import Poold, access_for
+from leyden.cli.claim.rest import Lnd, Pool
+from leyden.processes.daemons import Keeper, free_port
 from leyden.values import Struct
 
 
@@ -23,11 +23,11 @@ class Beside(Struct, frozen=True, kw_only=True):
     folder: Path
     program: Path
     chain: str
-    auctioneer: access.Auctioneer | None  # None: poold knows that of a public network
+    auctioneer: str  # host:port; "": poold knows that of a public network
 
 
 @asynccontextmanager
-async def keeper_beside(wanted: Beside) -> AsyncIterator[tuple[Keeper, access.Pool]]:
+async def keeper_beside(wanted: Beside) -> AsyncIterator[tuple[Keeper, Pool]]:
     """Yield who starts the poold of a folder, also again, and its addresses.
 
     It is stopped at the end of the block. One that a killed command left behind is
@@ -45,7 +45,7 @@ async def keeper_beside(wanted: Beside) -> AsyncIterator[tuple[Keeper, access.Po
                 folder=wanted.folder,
                 chain=wanted.chain,
                 access=reached,
-                lnd=access.Lnd(
+                lnd=Lnd(
                     rest="",
                     grpc=bridge.address,
                     peer="",

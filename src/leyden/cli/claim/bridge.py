@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leyden.devnet.certificate import ensure_certificate
+from leyden.certificates.self_signed import ensure_certificate
 from leyden.domain.times import utc_now
 from leyden.values import Struct
 

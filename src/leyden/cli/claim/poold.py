@@ -1,13 +1,18 @@
-"""The poold daemons, which trade in the auction, each beside an lnd."""
+"""A poold, which trades in the auction, beside an lnd."""
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, Final
 
-from leyden.devnet import access as reached
-from leyden.devnet.configuration import heal_certificate
-from leyden.devnet.trader import connect
+from leyden.certificates.self_signed import heal_certificate
+from leyden.cli.claim.rest import Lnd, Pool, opened
 from leyden.errors import Away, Refused
+from leyden.market import poold as client
+from leyden.market.poold import Access
+from leyden.market.sidecars import Sidecars
 from leyden.values import Struct
+
+_PATIENCE_S: Final = 5.0
 
 
 class Poold(Struct, frozen=True, kw_only=True):
@@ -17,9 +22,9 @@ class Poold(Struct, frozen=True, kw_only=True):
     program: Path
     folder: Path
     chain: str
-    access: reached.Pool
-    lnd: reached.Lnd
-    auctioneer: reached.Auctioneer | None  # None: that of a public network
+    access: Pool
+    lnd: Lnd
+    auctioneer: str  # host:port; "": that of a public network
     grace_s: float = 30.0
 
     @property
@@ -27,7 +32,7 @@ class Poold(Struct, frozen=True, kw_only=True):
         """The gRPC and REST ports."""
         word = self.name.replace("-", "_")
         return {
-            f"devnet_{word}_{kind}_port": reached.port(getattr(self.access, kind))
+            f"devnet_{word}_{kind}_port": _port(getattr(self.access, kind))
             for kind in ("grpc", "rest")
         }
 
@@ -53,13 +58,13 @@ class Poold(Struct, frozen=True, kw_only=True):
         ]
 
     def _auction(self) -> list[str]:
-        if self.auctioneer is None:
+        if not self.auctioneer:
             return []
         # The auctioneer is on this machine, and nobody pays to trade here.
         return [
             "--fakeauth",
             "--insecure",
-            f"--auctionserver={self.auctioneer.address}",
+            f"--auctionserver={self.auctioneer}",
         ]
 
     async def prepare(self) -> None:
@@ -74,8 +79,8 @@ class Poold(Struct, frozen=True, kw_only=True):
         poold has an account, the auctioneer is reachable.
         """
         try:
-            async with connect(self.access) as trader:
-                await trader.orders()
+            async with opened("poold", self.access) as rest:
+                await rest.call("GET", "/v1/pool/orders?active_only=true")
         except (Away, Refused):
             return False
         return True
@@ -84,11 +89,38 @@ class Poold(Struct, frozen=True, kw_only=True):
         """Do nothing: poold needs no further steps."""
 
 
-def access_for(
-    folder: Path, chain: str, *, grpc: int, rest: int, lnd: str
-) -> reached.Pool:
+async def register(reached: Pool, ticket: str) -> None:
+    """Register a ticket: its channel goes to this poold's lnd."""
+    async with opened("poold", reached) as rest:
+        await rest.call("POST", "/v1/pool/sidecar/register", {"ticket": ticket})
+
+
+async def tickets(reached: Pool) -> list[Any]:
+    """Return the tickets that a poold knows; raise MarketAway without an answer.
+
+    They are read over gRPC, because REST has no list of them.
+    """
+    poold = client.Poold(
+        Access(
+            host=reached.grpc,
+            certificate=Path(reached.certificate),
+            macaroon=Path(reached.macaroon),
+        ),
+        patience_s=_PATIENCE_S,
+    )
+    try:
+        return await Sidecars(poold).all_()
+    finally:
+        await poold.close()
+
+
+def _port(address: str) -> int:
+    return int(address.rpartition(":")[2])
+
+
+def access_for(folder: Path, chain: str, *, grpc: int, rest: int, lnd: str) -> Pool:
     """Return the addresses and files for reaching the poold of a folder."""
-    return reached.Pool(
+    return Pool(
         rest=f"127.0.0.1:{rest}",
         grpc=f"127.0.0.1:{grpc}",
         certificate=str(folder / chain / "tls.cert"),

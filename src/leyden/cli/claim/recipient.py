@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Final
 
+from leyden.cli.claim.bridge import Node
 from leyden.cli.claim.state import Claim
 from leyden.cli.customer.session import Session, home_here
 from leyden.cli.wallet.reaching import open_node
-from leyden.devnet import access
-from leyden.devnet.bridge import Node
 from leyden.errors import Conflict, Malformed, SetupError
 from leyden.files import write_private
 from leyden.schemas.nodes import NodeAnswer, NodeItem
+from leyden.settings import private_chain
 from leyden.values import Struct
 
 # Whose auctioneer poold knows by itself.
@@ -22,7 +22,7 @@ class Market(Struct, frozen=True, kw_only=True):
     """A node's chain, and who matches orders there."""
 
     chain: str
-    auctioneer: access.Auctioneer | None  # None: poold knows that of a public chain
+    auctioneer: str  # host:port; "": poold knows that of a public chain
 
 
 def choose(session: Session, named: str, claim: Claim | None) -> NodeAnswer:
@@ -72,25 +72,24 @@ def market_of(session: Session, node: NodeItem, admin: str) -> Market:
     with open_node(session, node, macaroon=admin) as lnd:
         chain = str(lnd.get("/v1/getinfo")["chains"][0]["network"])
     if chain in _PUBLIC:
-        return Market(chain=chain, auctioneer=None)
+        return Market(chain=chain, auctioneer="")
     if chain not in _PRIVATE:
         raise SetupError(
             f"{node.node_name!r} is on {chain}, which has no Pool auction: cancel the "
             "order, and order a direct channel with `leyden flow order --for`"
         )
-    try:
-        network = access.load(home_here())
-    except SetupError:
+    private = private_chain.find(home_here())
+    if private is None:
         raise SetupError(
             f"this node is on a private chain ({chain}): run the command on the "
             "machine of that chain, with LEYDEN_HOME"
-        ) from None
-    if network.auctioneer is None:
+        )
+    if not private.auctioneer:
         raise SetupError(
             "this private chain has no market: set devnet_market to true, and start "
             "the platform again"
         )
-    return Market(chain=network.chain, auctioneer=network.auctioneer)
+    return Market(chain=private.chain, auctioneer=private.auctioneer)
 
 
 def reached(session: Session, node: NodeItem, folder: Path) -> Node:

@@ -1,13 +1,34 @@
-"""The REST of the private chain's lnds and poolds, which speak it alike."""
+"""The REST of the lnds and poolds of this machine, which speak it alike."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leyden.devnet.access import Lnd, Pool
+import msgspec
+
 from leyden.errors import Away, Refused
 from leyden.lnd.connection import Access, Connection
 from leyden.lnd.rest import CALL_S, Errors
+
+
+class Lnd(msgspec.Struct, frozen=True, kw_only=True):
+    """An lnd's addresses, with its certificate and macaroon."""
+
+    rest: str  # host:port, as the others
+    grpc: str
+    peer: str
+    certificate: str
+    macaroon: str
+
+
+class Pool(msgspec.Struct, frozen=True, kw_only=True):
+    """A poold's addresses and credentials, and the lnd it trades for."""
+
+    rest: str
+    grpc: str
+    certificate: str
+    macaroon: str
+    lnd: str  # the name of the one it trades for
 
 
 @asynccontextmanager

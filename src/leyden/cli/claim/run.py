@@ -21,18 +21,18 @@ from typing import Final
 import msgspec
 
 from leyden.cli import exit_codes
-from leyden.cli.claim import recipient
+from leyden.cli.claim import poold, recipient
+from leyden.cli.claim.beside import Beside, keeper_beside
 from leyden.cli.claim.owner import Owner
 from leyden.cli.claim.recipient import Market
+from leyden.cli.claim.rest import Pool
 from leyden.cli.claim.state import Claim, Kept
 from leyden.cli.customer.progress import Told
 from leyden.cli.customer.session import Session
 from leyden.client import ApiError
-from leyden.devnet import access, tickets, trader
-from leyden.devnet.daemon import Keeper
-from leyden.devnet.sidecar_poold import Beside, keeper_beside
 from leyden.errors import Away, Conflict, SetupError
 from leyden.files import write_private
+from leyden.processes.daemons import Keeper
 from leyden.schemas.flow import OrderAnswer
 from leyden.schemas.nodes import NodeItem
 from leyden.values import Struct
@@ -112,9 +112,9 @@ class Claiming(Struct, frozen=True, kw_only=True):
                     await self._register(reached)
                     return await self._wait(keeper)
 
-    async def _register(self, reached: access.Pool) -> None:
+    async def _register(self, reached: Pool) -> None:
         """Register the ticket, unless an earlier run did."""
-        if await tickets.every(reached):
+        if await poold.tickets(reached):
             return
         while (order := await self._status()).status == "creating":
             self.told(_SAID["creating"])
@@ -125,8 +125,7 @@ class Claiming(Struct, frozen=True, kw_only=True):
                 f"the order is {order.status}: its ticket was registered elsewhere"
             )
         self.told("registering the ticket")
-        async with trader.connect(reached) as pool:
-            await pool.register(order.sidecar_ticket)
+        await poold.register(reached, order.sidecar_ticket)
 
     async def _wait(self, keeper: Keeper) -> str:
         while True:

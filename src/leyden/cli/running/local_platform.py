@@ -9,40 +9,35 @@ import time
 import urllib.error
 import urllib.request
 from collections import deque
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from leyden import processes, settings
 from leyden.app.home import holder
 from leyden.cli.output import print_one
-from leyden.devnet import background_processes, first_run
-from leyden.devnet.welcome import api_url, dashboard_url
 from leyden.errors import SetupError
+from leyden.runtimes import nftables
+from leyden.runtimes.cgroups import Cgroups
 from leyden.settings import Settings
 
 _STOPS_WITHIN_S = 60.0
+_NODE_GRACE_S = 60.0
+_GATEWAY_GRACE_S = 5.0
 _LOOK_EVERY_S = 0.1
 
 
 def down(home: Path | None, *, nodes: bool) -> None:
     """Stop the platform; nodes keep running unless you pass --nodes."""
     given = settings_of(home)
-    pid = holder(given)
-    if pid is None:
-        say("the platform is not running")
-    else:
-        identity = processes.identify(pid)
-        if identity is not None:
-            processes.signal(identity, 15)
-        _wait_until_stopped(given)
-        say("stopped")
-    asyncio.run(background_processes.stop(given, nodes=nodes, say=say))
+    stop_platform(given)
+    asyncio.run(stop_rest(given, nodes=nodes))
 
 
 def status(home: Path | None, *, as_json: bool) -> None:
     """Print what is running; exit 1 if the platform is not up."""
     given = settings_of(home)
-    found = _status(given)
+    found = {**platform_status(given), **rest_status(given)}
     print_one(found, as_json=as_json)
     sys.exit(0 if found["api"] == "ready" else 1)
 
@@ -51,18 +46,7 @@ def logs(
     home: Path | None, lines: int, names: tuple[str, ...], *, follow: bool
 ) -> None:
     """Print the last lines of the platform's log, or of the daemons NAMES."""
-    files = _log_files(settings_of(home))
-    wanted = names or ("leyden",)
-    for name in wanted:
-        if name not in files:
-            known = ", ".join(sorted(files)) or "no logs yet; see `leyden up`"
-            raise SetupError(f"no log of {name}; logs: {known}")
-    if follow:
-        paths = [str(files[name]) for name in wanted]
-        os.execvp("tail", ["tail", "-n", str(lines), "-F", *paths])  # noqa: S606, S607
-    for name in wanted:
-        with files[name].open(errors="replace") as file:
-            print("".join(deque(file, lines)), end="")
+    print_logs(log_files(settings_of(home)), lines, names, follow=follow)
 
 
 def settings_of(home: Path | None) -> Settings:
@@ -78,6 +62,92 @@ def say(line: str) -> None:
     print(line, flush=True)
 
 
+def stop_platform(given: Settings) -> None:
+    """Stop the process that holds the home, and wait until it has ended."""
+    pid = holder(given)
+    if pid is None:
+        say("the platform is not running")
+        return
+    identity = processes.identify(pid)
+    if identity is not None:
+        processes.signal(identity, 15)
+    _wait_until_stopped(given)
+    say("stopped")
+
+
+async def stop_rest(given: Settings, *, nodes: bool) -> bool:
+    """Stop the gateway, and nodes if `nodes`; return False if nodes keep it running."""
+    running = list(_nodes(given))
+    if running and not nodes:
+        say(
+            f"{len(running)} nodes and what they need keep running; `leyden down "
+            "--nodes` stops them too"
+        )
+        return False
+    await asyncio.gather(
+        *(processes.stop(each, grace_s=_NODE_GRACE_S) for each in running)
+    )
+    if running:
+        say(f"{len(running)} nodes stopped")
+    if gateway := processes.holder(given.home_path / "gateway" / "claim"):
+        await processes.stop(gateway, grace_s=_GATEWAY_GRACE_S)
+        say("gateway stopped")
+    if nftables.remove(given.home_path):
+        say("egress policy removed")
+    Cgroups(given.home_path).remove()
+    return True
+
+
+def platform_status(given: Settings) -> dict[str, Any]:
+    """Return the process that holds the home, and where it answers."""
+    process = holder(given)
+    root = given.home_path / "authority" / "root.pem" if given.api_tls else None
+    return {
+        "home": str(given.home_path),
+        "process": process,
+        # Another home's platform may answer on our port.
+        "api": "not running" if process is None else health(given.api_url, root),
+        "base_url": given.api_url,
+        "dashboard": given.dashboard_url,
+    }
+
+
+def rest_status(given: Settings) -> dict[str, Any]:
+    """Return what runs beside that process."""
+    gateway = processes.holder(given.home_path / "gateway" / "claim")
+    return {"gateway": word(gateway), "nodes_running": len(list(_nodes(given)))}
+
+
+def log_files(given: Settings) -> dict[str, Path]:
+    """Return the log files of the platform and its gateway, by name."""
+    home = given.home_path
+    found = {path.stem: path for path in sorted((home / "logs").glob("*.log"))}
+    envoy = home / "gateway" / "envoy.log"
+    return {**found, "gateway": envoy} if envoy.exists() else found
+
+
+def print_logs(
+    files: Mapping[str, Path], lines: int, names: tuple[str, ...], *, follow: bool
+) -> None:
+    """Print the last lines of these files, and go on if `follow`."""
+    wanted = names or ("leyden",)
+    for name in wanted:
+        if name not in files:
+            known = ", ".join(sorted(files)) or "no logs yet; see `leyden up`"
+            raise SetupError(f"no log of {name}; logs: {known}")
+    if follow:
+        paths = [str(files[name]) for name in wanted]
+        os.execvp("tail", ["tail", "-n", str(lines), "-F", *paths])  # noqa: S606, S607
+    for name in wanted:
+        with files[name].open(errors="replace") as file:
+            print("".join(deque(file, lines)), end="")
+
+
+def word(found: processes.Identity | None) -> str:
+    """Return whether a program runs, in words."""
+    return "not running" if found is None else f"running as {found.pid}"
+
+
 def _wait_until_stopped(given: Settings) -> None:
     deadline = time.monotonic() + _STOPS_WITHIN_S
     while holder(given) is not None:
@@ -87,26 +157,6 @@ def _wait_until_stopped(given: Settings) -> None:
                 "see `leyden logs`"
             )
         time.sleep(_LOOK_EVERY_S)
-
-
-def _status(given: Settings) -> dict[str, Any]:
-    base_url = api_url(given)
-    process = holder(given)
-    root = given.home_path / "authority" / "root.pem" if given.api_tls else None
-    kept = first_run.read(given.home_path)
-    login = kept.get("dashboard_login", {}).get("email")
-    file = given.home_path / first_run.FILE
-    return {
-        "home": str(given.home_path),
-        "process": process,
-        # Another home's platform may answer on our port.
-        "api": "not running" if process is None else health(base_url, root),
-        "base_url": base_url,
-        "dashboard": dashboard_url(given),
-        "sign_in_as": login and f"{login}; its password is in {file}",
-        "organization_id": kept.get("organization_id"),
-        **background_processes.status(given, is_up=process is not None),
-    }
 
 
 def health(base_url: str, root: Path | None = None) -> str:
@@ -128,7 +178,7 @@ def health(base_url: str, root: Path | None = None) -> str:
         return "not running"
 
 
-def _log_files(given: Settings) -> dict[str, Path]:
-    home = given.home_path
-    files = {path.stem: path for path in sorted((home / "logs").glob("*.log"))}
-    return {**files, **background_processes.log_files(given)}
+def _nodes(given: Settings) -> Iterator[processes.Identity]:
+    for path in sorted((given.home_path / "nodes").glob("*/claim")):
+        if (found := processes.holder(path)) is not None:
+            yield found

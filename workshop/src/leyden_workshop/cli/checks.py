@@ -11,7 +11,7 @@ import click
 
 from leyden.errors import SetupError
 
-_ROOT = Path(__file__).parents[3]
+_ROOT = Path(__file__).parents[4]
 _CHECKS: dict[str, Sequence[str]] = {
     "lint": ("ruff", "check", "."),
     "format": ("ruff", "format", "--check", "."),

@@ -13,13 +13,13 @@ from leyden.cli.groups import Group
 from leyden.cli.output import as_json, print_fields, print_json, print_one, print_rows
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue
+from leyden.daemons.build import place
 from leyden.daemons.progress import Progress, State, Step
-from leyden.daemons.workshop import place
-from leyden.devcluster import binaries, packages
-from leyden.devcluster import cluster as clusters
-from leyden.devcluster.addresses import MOST_MACHINES
-from leyden.devcluster.places import Places
-from leyden.devcluster.status import status as look
+from leyden_workshop.devcluster import binaries, packages
+from leyden_workshop.devcluster import cluster as clusters
+from leyden_workshop.devcluster.addresses import MOST_MACHINES
+from leyden_workshop.devcluster.places import Places
+from leyden_workshop.devcluster.status import status as look
 
 _home = click.option(
     "--home",

@@ -10,10 +10,11 @@ from leyden.cli.groups import Group, Listed
 from leyden.cli.local_platform import home_option
 from leyden.cli.output import as_json
 
-_BODIES = "leyden.cli.running.private_chain"
+_BODIES = "leyden_workshop.cli.running.private_chain"
 _LAZY = {
     "cluster": Listed(
-        "leyden.cli.cluster", "Run a Kubernetes cluster on this machine, for tests."
+        "leyden_workshop.cli.cluster",
+        "Run a Kubernetes cluster on this machine, for tests.",
     )
 }
 

@@ -20,7 +20,7 @@ from leyden.cli.local_platform import home_option
     type=click.Choice(["local", "kubernetes"]),
     help="Where nodes run; otherwise as before, at first local.",
 )
-@body_in("leyden.cli.running.up")
+@body_in("leyden_workshop.cli.running.up")
 def up(home: Path | None, runtime: str | None, *, detach: bool) -> None:
     """Start the whole platform on this machine, with a private chain.
 

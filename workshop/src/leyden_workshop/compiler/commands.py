@@ -7,7 +7,7 @@ import signal
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from leyden.daemons.build_failures import explain
+from leyden_workshop.compiler.failures import explain
 
 
 async def run(
@@ -45,17 +45,3 @@ async def run(
                 await process.wait()
     if code != 0:
         raise explain(log, doing=doing)
-
-
-async def output(argv: Sequence[str], *, environment: Mapping[str, str]) -> str:
-    """Run a command and return its standard output."""
-    process = await asyncio.create_subprocess_exec(
-        *argv,
-        cwd="/",
-        env=dict(environment),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.DEVNULL,
-    )
-    told, _ = await process.communicate()
-    return told.decode(errors="replace")

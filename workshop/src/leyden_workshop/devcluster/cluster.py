@@ -19,7 +19,9 @@ from typing import Final
 
 from leyden.daemons.locks import locked
 from leyden.daemons.progress import Progress
-from leyden.devcluster import (
+from leyden.errors import SetupError
+from leyden.processes import Identity
+from leyden_workshop.devcluster import (
     cgroups,
     configurations,
     control_plane,
@@ -32,14 +34,12 @@ from leyden.devcluster import (
     readiness,
     requirements,
 )
-from leyden.devcluster.addresses import MOST_MACHINES, routed
-from leyden.devcluster.api import opened
-from leyden.devcluster.credentials import Credentials
-from leyden.devcluster.packages import Packages
-from leyden.devcluster.parts import Parts
-from leyden.devcluster.places import Cluster, Places, machine_name
-from leyden.errors import SetupError
-from leyden.processes import Identity
+from leyden_workshop.devcluster.addresses import MOST_MACHINES, routed
+from leyden_workshop.devcluster.api import opened
+from leyden_workshop.devcluster.credentials import Credentials
+from leyden_workshop.devcluster.packages import Packages
+from leyden_workshop.devcluster.parts import Parts
+from leyden_workshop.devcluster.places import Cluster, Places, machine_name
 
 Say = Callable[[str], None]
 

@@ -7,13 +7,13 @@ from typing import Final
 
 import msgspec
 
-from leyden.devcluster.addresses import Block
-from leyden.devcluster.credentials import Credentials
-from leyden.devcluster.images import PAUSE
-from leyden.devcluster.packages import Packages
-from leyden.devcluster.places import Cluster, Places, machine_name
 from leyden.errors import SetupError
 from leyden.files import write_private
+from leyden_workshop.devcluster.addresses import Block
+from leyden_workshop.devcluster.credentials import Credentials
+from leyden_workshop.devcluster.images import PAUSE
+from leyden_workshop.devcluster.packages import Packages
+from leyden_workshop.devcluster.places import Cluster, Places, machine_name
 
 # The folder of a machine's configuration, and containerd's socket.
 KUBERNETES: Final = Path("/etc/kubernetes")

@@ -8,11 +8,11 @@ import sys
 from collections.abc import Iterator
 from typing import Final
 
-from leyden.devcluster import roots
-from leyden.devcluster.credentials import Credentials, server, services
-from leyden.devcluster.parts import Parts
-from leyden.devcluster.places import Cluster, Places
-from leyden.devcluster.plans import (
+from leyden_workshop.devcluster import roots
+from leyden_workshop.devcluster.credentials import Credentials, server, services
+from leyden_workshop.devcluster.parts import Parts
+from leyden_workshop.devcluster.places import Cluster, Places
+from leyden_workshop.devcluster.plans import (
     Plan,
     Program,
     Step,
@@ -90,7 +90,7 @@ def plan(
         todo.append(
             program(
                 "provisioner",
-                *(sys.executable, "-m", "leyden.devcluster.provisioner"),
+                *(sys.executable, "-m", "leyden_workshop.devcluster.provisioner"),
                 *(server(cluster), credentials.folder, places.folder),
             )
         )

@@ -9,16 +9,16 @@ from typing import Final
 
 import msgspec
 
-from leyden.devcluster.certificates import (
+from leyden.files import write_private
+from leyden.values import Struct
+from leyden_workshop.devcluster.certificates import (
     Pair,
     Subject,
     authority,
     issue,
     signing_key,
 )
-from leyden.devcluster.places import Cluster, Places, machine_name
-from leyden.files import write_private
-from leyden.values import Struct
+from leyden_workshop.devcluster.places import Cluster, Places, machine_name
 
 _LOOPBACK: Final = IPv4Address("127.0.0.1")
 # Without machines nothing routes to services.

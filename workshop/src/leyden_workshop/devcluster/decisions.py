@@ -8,11 +8,11 @@ import socket
 from collections.abc import Sequence
 from ipaddress import IPv4Network
 
-from leyden.devcluster import namespaces
-from leyden.devcluster.addresses import free, is_free
-from leyden.devcluster.places import Cluster, Places, Ports
 from leyden.errors import SetupError
 from leyden.values import replace
+from leyden_workshop.devcluster import namespaces
+from leyden_workshop.devcluster.addresses import free, is_free
+from leyden_workshop.devcluster.places import Cluster, Places, Ports
 
 
 def refuse_change(places: Places, machines: int | None, *, pods: bool) -> None:

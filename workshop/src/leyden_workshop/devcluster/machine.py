@@ -8,14 +8,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from leyden.devcluster import roots
-from leyden.devcluster.commands import call
-from leyden.devcluster.configurations import KUBERNETES, SOCKET, block_of
-from leyden.devcluster.namespaces import enter
-from leyden.devcluster.packages import Packages
-from leyden.devcluster.parts import Parts
-from leyden.devcluster.places import Cluster, Places, machine_name
-from leyden.devcluster.plans import (
+from leyden_workshop.devcluster import roots
+from leyden_workshop.devcluster.commands import call
+from leyden_workshop.devcluster.configurations import KUBERNETES, SOCKET, block_of
+from leyden_workshop.devcluster.namespaces import enter
+from leyden_workshop.devcluster.packages import Packages
+from leyden_workshop.devcluster.parts import Parts
+from leyden_workshop.devcluster.places import Cluster, Places, machine_name
+from leyden_workshop.devcluster.plans import (
     Plan,
     Program,
     Step,

@@ -31,7 +31,12 @@ async def start(folder: Path, plan: Path, *, apart: bool) -> Identity:
 
     If it is already running, return it.
     """
-    supervisor = [sys.executable, "-m", "leyden.devcluster.supervisor", str(plan)]
+    supervisor = [
+        sys.executable,
+        "-m",
+        "leyden_workshop.devcluster.supervisor",
+        str(plan),
+    ]
     if apart:
         supervisor = [_program("unshare"), *_UNSHARE, "--", *supervisor]
     found = await processes.spawn(

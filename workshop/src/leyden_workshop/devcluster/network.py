@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.devcluster.addresses import MOST_MACHINES, Block
-from leyden.devcluster.commands import attempt, call
-from leyden.devcluster.control_plane import BRIDGE
-from leyden.devcluster.namespaces import enter
 from leyden.errors import SetupError
+from leyden_workshop.devcluster.addresses import MOST_MACHINES, Block
+from leyden_workshop.devcluster.commands import attempt, call
+from leyden_workshop.devcluster.control_plane import BRIDGE
+from leyden_workshop.devcluster.namespaces import enter
 
 _ROUTE: Final = ("ip", "route", "replace")
 _LINKS: Final = Path("/sys/class/net")

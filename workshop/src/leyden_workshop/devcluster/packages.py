@@ -15,11 +15,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.daemons.commands import output, run
 from leyden.daemons.locks import locked
+from leyden.daemons.operator_binaries import output
 from leyden.daemons.progress import Progress, State, Step
 from leyden.errors import SetupError
 from leyden.values import Struct
+from leyden_workshop.compiler.commands import run
 
 CLUSTER: Final = Path(__file__).with_name("cluster.txt")
 _RECIPE: Final = "1"

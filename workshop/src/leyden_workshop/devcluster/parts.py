@@ -7,12 +7,12 @@ from pathlib import Path
 
 from leyden.daemons import build as builds
 from leyden.daemons import catalogue
+from leyden.daemons.build import place
 from leyden.daemons.progress import Progress
-from leyden.daemons.workshop import place
-from leyden.devcluster import binaries, images, packages
-from leyden.devcluster.images import Image
-from leyden.devcluster.packages import Packages
 from leyden.values import Struct
+from leyden_workshop.devcluster import binaries, images, packages
+from leyden_workshop.devcluster.images import Image
+from leyden_workshop.devcluster.packages import Packages
 
 
 class Parts(Struct, frozen=True, kw_only=True):

@@ -6,10 +6,10 @@ from typing import Final, Self
 
 import msgspec
 
-from leyden.devcluster.addresses import Block
 from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.values import Struct
+from leyden_workshop.devcluster.addresses import Block
 
 _WRITTEN: Final = "cluster.json"
 _LONG_AGO: Final = 256

@@ -3,7 +3,7 @@
 The program lists, then watches; whenever a watch ends it lists again, so that nothing
 is missed for long. Each step can be repeated.
 
-    python -m leyden.devcluster.provisioner API PKI FOLDER
+    python -m leyden_workshop.devcluster.provisioner API PKI FOLDER
 """
 
 import asyncio
@@ -15,10 +15,10 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
-from leyden.devcluster import storage
-from leyden.devcluster.api import Api, ApiAway, ApiRefused, opened
-from leyden.devcluster.credentials import Credentials
-from leyden.devcluster.storage import Object
+from leyden_workshop.devcluster import storage
+from leyden_workshop.devcluster.api import Api, ApiAway, ApiRefused, opened
+from leyden_workshop.devcluster.credentials import Credentials
+from leyden_workshop.devcluster.storage import Object
 
 _CLAIMS: Final = "/api/v1/persistentvolumeclaims"
 _VOLUMES: Final = "/api/v1/persistentvolumes"

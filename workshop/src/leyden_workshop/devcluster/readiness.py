@@ -7,9 +7,9 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden.devcluster import namespaces, storage
-from leyden.devcluster.api import Api, ApiAway, ApiRefused, Object
 from leyden.errors import SetupError
+from leyden_workshop.devcluster import namespaces, storage
+from leyden_workshop.devcluster.api import Api, ApiAway, ApiRefused, Object
 
 _RESPONDS_WITHIN_S: Final = 180.0
 _READY_WITHIN_S: Final = 180.0

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.devcluster import cgroups, namespaces
-from leyden.devcluster.commands import attempt
 from leyden.errors import SetupError
+from leyden_workshop.devcluster import cgroups, namespaces
+from leyden_workshop.devcluster.commands import attempt
 
 _MISSING: Final = "missing: "
 # It runs in temporary namespaces; each line tries one requirement.

@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Final
 
 import leyden
-from leyden.devcluster.plans import Step, shell, step
+import leyden_workshop
+from leyden_workshop.devcluster.plans import Step, shell, step
 
 _SYSTEM: Final = ("bin", "sbin", "lib", "lib32", "lib64", "libx32", "usr")
 _OF_ETC: Final = (
@@ -70,8 +71,7 @@ def steps(root: Path, *, writable: Mapping[Path, str], cache: Path) -> Iterator[
 
 def ours() -> Sequence[Path]:
     """Return the folders of Python and Leyden, without system folders."""
-    code = Path(leyden.__file__).parents[1]
-    found = {code}
+    found = {Path(each.__path__[0]).parent for each in (leyden, leyden_workshop)}
     for prefix in (sys.prefix, sys.base_prefix):
         found |= {Path(prefix), Path(prefix).resolve()}
     executable = Path(sys.executable)

@@ -2,10 +2,16 @@
 
 from typing import Any, Final
 
-from leyden.devcluster import binaries, credentials, namespaces, packages, readiness
-from leyden.devcluster.api import Api, ApiAway, ApiRefused, opened
-from leyden.devcluster.credentials import Credentials
-from leyden.devcluster.places import Cluster, Places, machine_name
+from leyden_workshop.devcluster import (
+    binaries,
+    credentials,
+    namespaces,
+    packages,
+    readiness,
+)
+from leyden_workshop.devcluster.api import Api, ApiAway, ApiRefused, opened
+from leyden_workshop.devcluster.credentials import Credentials
+from leyden_workshop.devcluster.places import Cluster, Places, machine_name
 
 _TOLD: Final = ("containerd", "runc", "etcd-server")
 

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
-from leyden.devcluster.credentials import PROVISIONER
-from leyden.devcluster.machine import VOLUMES
+from leyden_workshop.devcluster.credentials import PROVISIONER
+from leyden_workshop.devcluster.machine import VOLUMES
 
 NAME: Final = "leyden.invalid/local"
 DEFAULT_CLASS: Final = "local"

@@ -4,7 +4,7 @@ In a process namespace of its own it is process 1, so everything ends with it. O
 its programs ask the kernel to be killed when it ends. It uses only the standard
 library, so that it starts fast and stays small.
 
-    python -m leyden.devcluster.supervisor PLAN
+    python -m leyden_workshop.devcluster.supervisor PLAN
 """
 
 import ctypes

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import msgspec
 
+from leyden.cli.claim.rest import Lnd, Pool
 from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.settings.fields import PRIVATE_CHAIN
 
+__all__ = ["Access", "Auctioneer", "Btcd", "Cluster", "Lnd", "Pool"]
 _FILE = "network.json"
 
 
@@ -25,26 +27,6 @@ class Btcd(msgspec.Struct, frozen=True, kw_only=True):
 
     def __repr__(self) -> str:
         return f"Btcd({self.address})"
-
-
-class Lnd(msgspec.Struct, frozen=True, kw_only=True):
-    """An lnd's addresses, with its certificate and macaroon."""
-
-    rest: str  # host:port, as the others
-    grpc: str
-    peer: str
-    certificate: str
-    macaroon: str
-
-
-class Pool(msgspec.Struct, frozen=True, kw_only=True):
-    """A poold's addresses and credentials, and the lnd it trades for."""
-
-    rest: str
-    grpc: str
-    certificate: str
-    macaroon: str
-    lnd: str  # the name of the one it trades for
 
 
 class Auctioneer(msgspec.Struct, frozen=True, kw_only=True):

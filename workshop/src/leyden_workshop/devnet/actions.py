@@ -4,13 +4,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import access, faucet
-from leyden.devnet.addresses import output_script
-from leyden.devnet.chain import connected
-from leyden.devnet.journal import Journal
-from leyden.devnet.mining_key import MiningKey
-from leyden.devnet.wallet import opened
 from leyden.errors import LeydenError, Malformed
+from leyden_workshop.devnet import access, faucet
+from leyden_workshop.devnet.addresses import output_script
+from leyden_workshop.devnet.chain import connected
+from leyden_workshop.devnet.journal import Journal
+from leyden_workshop.devnet.mining_key import MiningKey
+from leyden_workshop.devnet.wallet import opened
 
 MOST_BLOCKS = 10_000
 

@@ -16,14 +16,19 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leyden.devnet import access, actions, auctioneer, seller, stock
-from leyden.devnet.auctioneer import EVERY_S, Auctioneer
-from leyden.devnet.daemon import LAST_WAIT_S, Keeper, bring_all_up, keep_logs_small
-from leyden.devnet.following import wait_until_synced
-from leyden.devnet.lnd import Lnd
-from leyden.devnet.poold import Poold
+from leyden.cli.claim.poold import Poold
 from leyden.domain.openings import LSPS
 from leyden.errors import LeydenError, SetupError
+from leyden_workshop.devnet import access, actions, auctioneer, seller, stock
+from leyden_workshop.devnet.auctioneer import EVERY_S, Auctioneer
+from leyden_workshop.devnet.following import wait_until_synced
+from leyden_workshop.devnet.lnd import Lnd
+from leyden_workshop.devnet.supervision import (
+    LAST_WAIT_S,
+    Keeper,
+    bring_all_up,
+    keep_logs_small,
+)
 
 log = logging.getLogger(__name__)
 
@@ -93,7 +98,7 @@ class Auction:
                     chain=network.chain,
                     access=pool,
                     lnd=network.lnds[pool.lnd],
-                    auctioneer=network.auctioneer,
+                    auctioneer=network.auctioneer.address,
                 ),
                 last_wait_s=last_wait_s,
             )

@@ -8,11 +8,11 @@ import aiohttp
 import msgspec
 
 from leyden import processes
-from leyden.devnet import access as reached
-from leyden.devnet.daemon import claim
 from leyden.errors import Away, LeydenError
 from leyden.files import write_private
+from leyden.processes.daemons import claim
 from leyden.values import Struct
+from leyden_workshop.devnet import access as reached
 
 # Often enough for somebody who watches; when nothing matches it costs nothing.
 EVERY_S = 5

@@ -7,13 +7,14 @@ from pathlib import Path
 import msgspec
 
 from leyden import processes
-from leyden.devnet import access as reached
-from leyden.devnet.chain import connected
-from leyden.devnet.configuration import configured, heal_certificate
-from leyden.devnet.daemon import free_port, start, until_serving
-from leyden.devnet.journal import Journal
+from leyden.certificates.self_signed import heal_certificate
 from leyden.errors import Away, SetupError
+from leyden.processes.daemons import free_port, start, until_serving
 from leyden.values import Struct
+from leyden_workshop.devnet import access as reached
+from leyden_workshop.devnet.chain import connected
+from leyden_workshop.devnet.configuration import configured
+from leyden_workshop.devnet.journal import Journal
 
 # Segwit and taproot are active after three windows of 144 blocks on regtest, of 100 on
 # simnet; coinbases mature after 100.

@@ -5,13 +5,12 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from leyden.daemons import catalogue
-from leyden.daemons.build import build
+from leyden.daemons.build import build, place
 from leyden.daemons.catalogue import Program, ToolSet
-from leyden.daemons.estimates import Finished, pace, remaining_s
 from leyden.daemons.progress import Progress, State, Step
-from leyden.daemons.workshop import place
 from leyden.values import Struct
+from leyden_workshop.compiler import catalogue
+from leyden_workshop.compiler.estimates import Finished, pace, remaining_s
 
 
 class Missing(Struct, frozen=True):

@@ -4,7 +4,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Protocol
 
-from leyden.devnet import access, trading, wallet
+from leyden_workshop.devnet import access, trading, wallet
 
 
 class Buyer(Protocol):

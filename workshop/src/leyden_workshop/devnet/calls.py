@@ -8,8 +8,8 @@ from typing import Any
 
 import aiohttp
 
-from leyden.devnet import first_run
 from leyden.errors import Away, Refused, SetupError
+from leyden_workshop.devnet import first_run
 
 _BUSY = 503
 

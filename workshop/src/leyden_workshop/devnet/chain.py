@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import aiohttp
 import msgspec
 
-from leyden.devnet.access import Btcd
 from leyden.errors import Away, Refused, SetupError
+from leyden_workshop.devnet.access import Btcd
 
 # btcd mines a few thousand blocks a second; a call should still be a short one.
 _BLOCKS_A_CALL = 500

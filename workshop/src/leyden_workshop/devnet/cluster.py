@@ -9,16 +9,16 @@ from typing import Final
 
 from leyden.daemons import catalogue
 from leyden.daemons.progress import Progress
-from leyden.devcluster import cluster as clusters
-from leyden.devcluster import credentials, images, namespaces, packages
-from leyden.devcluster.api import opened
-from leyden.devcluster.cluster import Say
-from leyden.devcluster.credentials import Credentials
-from leyden.devcluster.places import Cluster, Places
-from leyden.devcluster.storage import RETAINED_CLASS
-from leyden.devnet import access
 from leyden.errors import SetupError
 from leyden.runtimes.kubernetes.permissions import RESTRICTED
+from leyden_workshop.devcluster import cluster as clusters
+from leyden_workshop.devcluster import credentials, images, namespaces, packages
+from leyden_workshop.devcluster.api import opened
+from leyden_workshop.devcluster.cluster import Say
+from leyden_workshop.devcluster.credentials import Credentials
+from leyden_workshop.devcluster.places import Cluster, Places
+from leyden_workshop.devcluster.storage import RETAINED_CLASS
+from leyden_workshop.devnet import access
 
 _NAMESPACE: Final = "leyden-nodes"
 

@@ -5,7 +5,6 @@ running daemon shows whether its configuration is current.
 """
 
 import hashlib
-import ssl
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -24,17 +23,3 @@ def configured(folder: Path, lines: Iterable[tuple[str, str | int]]) -> Path:
         if other != path:
             other.unlink(missing_ok=True)
     return path
-
-
-def heal_certificate(certificate: Path, key: Path) -> None:
-    """Delete a damaged certificate and key: the daemon creates new ones.
-
-    They are damaged if the daemon was killed while writing them.
-    """
-    if not certificate.exists() and not key.exists():
-        return
-    try:
-        ssl.create_default_context().load_cert_chain(certificate, key)
-    except (OSError, ssl.SSLError):
-        certificate.unlink(missing_ok=True)
-        key.unlink(missing_ok=True)

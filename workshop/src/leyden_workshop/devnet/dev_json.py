@@ -5,9 +5,8 @@ from typing import Any
 import msgspec
 
 from leyden.certificates import previous_authorities
-from leyden.devnet import access, first_run
-from leyden.devnet.welcome import api_url, dashboard_url
 from leyden.settings import Settings
+from leyden_workshop.devnet import access, first_run
 
 
 def write_down(given: Settings, chain: access.Access) -> None:
@@ -16,8 +15,8 @@ def write_down(given: Settings, chain: access.Access) -> None:
     first_run.write(
         given.home_path,
         {
-            "base_url": api_url(given),
-            "dashboard_url": dashboard_url(given),
+            "base_url": given.api_url,
+            "dashboard_url": given.dashboard_url,
             "ca_path": str(
                 previous_authorities.anchors_path(given.home_path / "authority")
             ),

@@ -6,14 +6,14 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import access, actions, trading, wallet
-from leyden.devnet.calls import Calls
-from leyden.devnet.hosted import Owned, owned
-from leyden.devnet.purchase import to_pay
-from leyden.devnet.waiting import until
-from leyden.devnet.wallet import Wallet
 from leyden.errors import Conflict
 from leyden.values import Struct
+from leyden_workshop.devnet import access, actions, trading, wallet
+from leyden_workshop.devnet.calls import Calls
+from leyden_workshop.devnet.hosted import Owned, owned
+from leyden_workshop.devnet.purchase import to_pay
+from leyden_workshop.devnet.waiting import until
+from leyden_workshop.devnet.wallet import Wallet
 
 _OVER = frozenset({"expired", "failed", "cancelled"})
 _DEEP_ENOUGH = 6

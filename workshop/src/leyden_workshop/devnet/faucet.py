@@ -8,10 +8,10 @@ looked for: coins are free here.
 
 from collections.abc import AsyncIterator, Sequence
 
-from leyden.devnet.chain import Chain
-from leyden.devnet.mining_key import MiningKey
-from leyden.devnet.spending import Coin, Output, spend, virtual_size
 from leyden.errors import Away, Malformed, Refused
+from leyden_workshop.devnet.chain import Chain
+from leyden_workshop.devnet.mining_key import MiningKey
+from leyden_workshop.devnet.spending import Coin, Output, spend, virtual_size
 
 COIN = 100_000_000
 # A hundred coinbases; what spends many more is too large to be relayed.

@@ -3,10 +3,10 @@
 import asyncio
 import time
 
-from leyden.devnet.access import Access
-from leyden.devnet.chain import connected
-from leyden.devnet.wallet import opened
 from leyden.errors import SetupError
+from leyden_workshop.devnet.access import Access
+from leyden_workshop.devnet.chain import connected
+from leyden_workshop.devnet.wallet import opened
 
 _WITHIN_S = 120.0
 _LOOK_AGAIN_S = 0.1

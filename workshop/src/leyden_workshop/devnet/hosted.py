@@ -11,15 +11,15 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from leyden.cli.claim.beside import Beside, keeper_beside
+from leyden.cli.claim.bridge import Node
 from leyden.daemons.locks import locked
-from leyden.devnet import access, first_run, trader
-from leyden.devnet.bridge import Node
-from leyden.devnet.calls import Calls
-from leyden.devnet.hosted_node import HostedNode
-from leyden.devnet.sidecar_poold import Beside, keeper_beside
 from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.lnd.client import Lnd, connect
+from leyden_workshop.devnet import access, first_run, trader
+from leyden_workshop.devnet.calls import Calls
+from leyden_workshop.devnet.hosted_node import HostedNode
 
 _LOCK = ".hosted.lock"
 
@@ -128,7 +128,7 @@ async def _poold(
         folder=folder,
         program=program,
         chain=network.chain,
-        auctioneer=network.auctioneer,
+        auctioneer=network.auctioneer.address,
     )
     async with keeper_beside(wanted) as (keeper, reached):
         await keeper.ensure()

@@ -12,13 +12,13 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from leyden.devnet import first_run
-from leyden.devnet.calls import Calls
-from leyden.devnet.waiting import until
 from leyden.errors import Refused
 from leyden.lnd.client import Lnd, connect
 from leyden.lnd.rest import WALLET_S
 from leyden.lnd.states import Address
+from leyden_workshop.devnet import first_run
+from leyden_workshop.devnet.calls import Calls
+from leyden_workshop.devnet.waiting import until
 
 _FIELD: Final = "hosted"  # of dev.json: each by its owner and lnd's version
 _SETTINGS: Final[dict[str, object]] = {

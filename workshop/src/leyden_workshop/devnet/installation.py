@@ -21,16 +21,16 @@ from leyden.app.dispatcher import words
 from leyden.app.installation import running
 from leyden.app.migration import migrate
 from leyden.app.programs import lnds
-from leyden.daemons.estimates import in_words
 from leyden.daemons.operator_binaries import own as owned
 from leyden.daemons.progress import Progress
-from leyden.devnet import access, auction, cluster, first_run, network, opening
-from leyden.devnet.builds import Builds
-from leyden.devnet.dev_json import write_down
-from leyden.devnet.welcome import api_url, message
-from leyden.devnet.wiring import ports, wired
 from leyden.errors import LeydenError, SetupError
 from leyden.settings import Settings
+from leyden_workshop.compiler.estimates import in_words
+from leyden_workshop.devnet import access, auction, cluster, first_run, network, opening
+from leyden_workshop.devnet.builds import Builds
+from leyden_workshop.devnet.dev_json import write_down
+from leyden_workshop.devnet.welcome import message
+from leyden_workshop.devnet.wiring import ports, wired
 
 log = logging.getLogger(__name__)
 
@@ -91,7 +91,7 @@ async def run(
     async with running(given, binary=binary) as platform:
         kept = await first_run.ensure_accounts(platform)
         write_down(given, chain.access)
-        say(f"the API is up at {api_url(given)} ({time.monotonic() - began:.1f} s)")
+        say(f"the API is up at {given.api_url} ({time.monotonic() - began:.1f} s)")
         await _plan_market(given, builds)
         going = asyncio.create_task(_bring_up(chain, builds, say))
         if await _ended_first(going, told):

@@ -11,8 +11,8 @@ import fcntl
 import os
 from pathlib import Path
 
-from leyden.devnet.chain import Calls
 from leyden.errors import Refused
+from leyden_workshop.devnet.chain import Calls
 
 _GENESIS = 0
 

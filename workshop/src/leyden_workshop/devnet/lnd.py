@@ -8,11 +8,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.devnet import access as reached
-from leyden.devnet.configuration import configured, heal_certificate
-from leyden.devnet.wallet import opened
+from leyden.certificates.self_signed import heal_certificate
 from leyden.errors import Away, Refused
 from leyden.values import Struct
+from leyden_workshop.devnet import access as reached
+from leyden_workshop.devnet.configuration import configured
+from leyden_workshop.devnet.wallet import opened
 
 LOOPBACK: Final = "127.0.0.1"
 # lnd tells its peers of channels once in so long; by default it is 90 s.

@@ -4,10 +4,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import access, direct_purchase, wallet
-from leyden.devnet.calls import Calls
-from leyden.devnet.direct_purchase import Recipient
 from leyden.errors import Conflict
+from leyden_workshop.devnet import access, direct_purchase, wallet
+from leyden_workshop.devnet.calls import Calls
+from leyden_workshop.devnet.direct_purchase import Recipient
 
 _BASE = "/lsps1/v1"
 _EXPIRY_BLOCKS = 4_380

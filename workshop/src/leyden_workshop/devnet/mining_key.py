@@ -16,10 +16,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     encode_dss_signature,
 )
 
-from leyden.devnet.addresses import witness_address
 from leyden.errors import SetupError
 from leyden.files import write_private
 from leyden.values import Struct
+from leyden_workshop.devnet.addresses import witness_address
 
 _ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 _CHECKSIG = b"\xac"

@@ -11,24 +11,23 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from leyden import processes
-from leyden.devnet import access, actions, treasury
-from leyden.devnet.btcd import Btcd
-from leyden.devnet.chain import connected
-from leyden.devnet.daemon import (
+from leyden.errors import LeydenError
+from leyden.processes.daemons import Daemon, claim
+from leyden_workshop.devnet import access, actions, treasury
+from leyden_workshop.devnet.btcd import Btcd
+from leyden_workshop.devnet.chain import connected
+from leyden_workshop.devnet.following import wait_until_synced
+from leyden_workshop.devnet.journal import Journal
+from leyden_workshop.devnet.lnd import Lnd
+from leyden_workshop.devnet.mining_key import MiningKey
+from leyden_workshop.devnet.places import NAMES, Ports, access_for
+from leyden_workshop.devnet.supervision import (
     LAST_WAIT_S,
-    Daemon,
     Keeper,
     bring_up,
-    claim,
     keep_logs_small,
 )
-from leyden.devnet.following import wait_until_synced
-from leyden.devnet.journal import Journal
-from leyden.devnet.lnd import Lnd
-from leyden.devnet.mining_key import MiningKey
-from leyden.devnet.places import NAMES, Ports, access_for
-from leyden.devnet.wallet import opened
-from leyden.errors import LeydenError
+from leyden_workshop.devnet.wallet import opened
 
 log = logging.getLogger(__name__)
 

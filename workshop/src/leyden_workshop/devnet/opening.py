@@ -6,10 +6,10 @@ from typing import Final
 
 import msgspec
 
-from leyden.daemons.estimates import in_words
-from leyden.devnet import access
 from leyden.files import write_private
 from leyden.values import Struct
+from leyden_workshop.compiler.estimates import in_words
+from leyden_workshop.devnet import access
 
 _FILE: Final = "market.json"
 

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import access, auctioneer, opening, trader, wallet
 from leyden.errors import LeydenError, SetupError
+from leyden_workshop.devnet import access, auctioneer, opening, trader, wallet
 
 _USUAL_SATS = 100_000  # more than a usual order costs
 _NOTHING: Mapping[str, Any] = {"accounts": [], "orders": [], "batches": []}
@@ -44,7 +44,7 @@ async def line(home: Path) -> str:
 async def status(home: Path) -> dict[str, Any]:
     """Return the status of market, poolds, tickets, bids and batches."""
     # gRPC takes a while to import, and only this needs it.
-    from leyden.devnet import tickets  # noqa: PLC0415
+    from leyden_workshop.devnet import tickets  # noqa: PLC0415
 
     network = access.load(home)
     if network.auctioneer is None:

@@ -3,10 +3,11 @@
 import secrets
 from pathlib import Path
 
-from leyden.devnet import access, lnd, poold
-from leyden.devnet.access import Access, Cluster
+from leyden.cli.claim import poold
 from leyden.errors import SetupError
 from leyden.values import Struct
+from leyden_workshop.devnet import access, lnd
+from leyden_workshop.devnet.access import Access, Cluster
 
 _CHAIN = ("btcd", "treasury")
 # Each needs those before it.

@@ -5,11 +5,11 @@ import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from leyden.devnet.buyers import Buyer
-from leyden.devnet.calls import Calls
-from leyden.devnet.waiting import until
 from leyden.errors import Conflict, LeydenError
 from leyden.values import Struct
+from leyden_workshop.devnet.buyers import Buyer
+from leyden_workshop.devnet.calls import Calls
+from leyden_workshop.devnet.waiting import until
 
 _STEPS = ("waiting_payment", "creating", "created", "submitted", "filled")
 _OVER = frozenset({"expired", "failed", "cancelled"})

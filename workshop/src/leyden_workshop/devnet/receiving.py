@@ -9,9 +9,9 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any, Final, Protocol
 
-from leyden.devnet import access, wallet
-from leyden.devnet.waiting import until
 from leyden.errors import SetupError
+from leyden_workshop.devnet import access, wallet
+from leyden_workshop.devnet.waiting import until
 
 _SELLERS: Final = ("asker", "seller")
 _MOST_SATS: Final = 10_000

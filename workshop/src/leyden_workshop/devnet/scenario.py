@@ -27,19 +27,19 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import (
+from leyden_workshop.devnet import (
     direct_purchase,
     lsps1_purchase,
     overview,
     receiving,
     trading,
 )
-from leyden.devnet.buyers import Customer
-from leyden.devnet.calls import calling
-from leyden.devnet.first_run import SCENARIOS, Account
-from leyden.devnet.hosted import Hosted, hosted
-from leyden.devnet.purchase import Purchase
-from leyden.devnet.waiting import until
+from leyden_workshop.devnet.buyers import Customer
+from leyden_workshop.devnet.calls import calling
+from leyden_workshop.devnet.first_run import SCENARIOS, Account
+from leyden_workshop.devnet.hosted import Hosted, hosted
+from leyden_workshop.devnet.purchase import Purchase
+from leyden_workshop.devnet.waiting import until
 
 Say = Callable[[str], None]
 

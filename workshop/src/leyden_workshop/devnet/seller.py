@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from leyden.devnet import access, actions
-from leyden.devnet.access import Lnd
-from leyden.devnet.following import wait_until_synced
-from leyden.devnet.wallet import opened
 from leyden.files import write_private
 from leyden.sellers.connection import MESSAGE_PERMISSIONS, PERMISSIONS
+from leyden_workshop.devnet import access, actions
+from leyden_workshop.devnet.access import Lnd
+from leyden_workshop.devnet.following import wait_until_synced
+from leyden_workshop.devnet.wallet import opened
 
 COIN_SATS = 20_000_000
 _COINS = 8  # each opens one channel at a time: its change waits for a block

@@ -3,8 +3,8 @@
 import hashlib
 from collections.abc import Sequence
 
-from leyden.devnet.mining_key import MiningKey
 from leyden.values import Struct
+from leyden_workshop.devnet.mining_key import MiningKey
 
 _VERSION = (2).to_bytes(4, "little")
 _NO_LOCK_TIME = bytes(4)

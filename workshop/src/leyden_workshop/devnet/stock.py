@@ -11,11 +11,11 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import access, actions, trader, wallet
-from leyden.devnet.following import wait_until_synced
-from leyden.devnet.trader import Account
 from leyden.domain.pricing import LEASES
 from leyden.errors import Away, Refused, SetupError
+from leyden_workshop.devnet import access, actions, trader, wallet
+from leyden_workshop.devnet.following import wait_until_synced
+from leyden_workshop.devnet.trader import Account
 
 # After so many blocks every account and every channel counts as confirmed.
 DEEP_ENOUGH = 6

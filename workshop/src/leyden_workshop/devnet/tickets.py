@@ -1,18 +1,12 @@
-"""The tickets that the poolds of a private chain know.
+"""The tickets that the poolds of a private chain know."""
 
-They are read over gRPC, because REST has no list of them.
-"""
-
-from pathlib import Path
 from typing import Any
 
-from leyden.devnet import access
+from leyden.cli.claim import poold
 from leyden.errors import LeydenError
-from leyden.market.poold import Access, Poold
-from leyden.market.sidecars import Sidecars
 from leyden.market.ticket_ends import OVER
+from leyden_workshop.devnet import access
 
-_PATIENCE_S = 5.0
 _SHOWN = 50
 
 
@@ -24,7 +18,7 @@ async def list_tickets(network: access.Access) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for name, reached in network.pools.items():
         try:
-            told = await every(reached)
+            told = await poold.tickets(reached)
         except LeydenError:
             continue
         rows += [
@@ -37,22 +31,6 @@ async def list_tickets(network: access.Access) -> list[dict[str, Any]]:
             for each in sorted(told, key=_is_over)[:_SHOWN]
         ]
     return rows
-
-
-async def every(reached: access.Pool) -> list[Any]:
-    """Return the tickets that a poold knows; raise MarketAway without an answer."""
-    poold = Poold(
-        Access(
-            host=reached.grpc,
-            certificate=Path(reached.certificate),
-            macaroon=Path(reached.macaroon),
-        ),
-        patience_s=_PATIENCE_S,
-    )
-    try:
-        return await Sidecars(poold).all_()
-    finally:
-        await poold.close()
 
 
 def _is_over(ticket: Any) -> bool:

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
-from leyden.devnet import rest
-from leyden.devnet.access import Pool
+from leyden.cli.claim import rest
 from leyden.errors import Refused
 from leyden.lnd.connection import Connection
 from leyden.values import Struct
+from leyden_workshop.devnet.access import Pool
 
 UNIT_SATS = 100_000
 # What poold's own command line sends today.

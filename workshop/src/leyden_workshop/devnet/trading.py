@@ -7,8 +7,8 @@ poold beside it.
 from pathlib import Path
 from typing import Any
 
-from leyden.devnet import access, auctioneer, trader, wallet
 from leyden.errors import Away, Conflict, Refused, SetupError
+from leyden_workshop.devnet import access, auctioneer, trader, wallet
 
 _TO_HUNDREDTHS_OF_PERCENT = 10_000 / 1_000_000_000
 

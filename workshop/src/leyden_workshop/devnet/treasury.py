@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from leyden.devnet.access import Lnd
-from leyden.devnet.wallet import opened
 from leyden.files import write_private
 from leyden.payments.treasury import PERMISSIONS
+from leyden_workshop.devnet.access import Lnd
+from leyden_workshop.devnet.wallet import opened
 
 
 def macaroon(home: Path) -> Path:

@@ -6,10 +6,10 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from leyden.devnet import rest
-from leyden.devnet.access import Lnd
+from leyden.cli.claim import rest
 from leyden.errors import Away, Refused
 from leyden.lnd.connection import Connection
+from leyden_workshop.devnet.access import Lnd
 
 _PAYS_WITHIN_S = 60
 

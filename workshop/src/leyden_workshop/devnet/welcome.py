@@ -3,8 +3,8 @@
 import shutil
 from typing import Any
 
-from leyden.devnet import first_run
 from leyden.settings import Settings
+from leyden_workshop.devnet import first_run
 
 
 def message(
@@ -24,17 +24,17 @@ def message(
     return f"""
 everything is up ({seconds:.1f} s){opens and "; "}{opens}
 
-  dashboard   {dashboard_url(given)}
+  dashboard   {given.dashboard_url}
   sign in as  {login["email"]}
   password    {login["password"]}
 
   eval "$({leyden} dev env)"   sets LEYDEN_URL, _KEY, _ORGANIZATION, _CA, _GATEWAY
   nodes=$LEYDEN_URL/organizations/$LEYDEN_ORGANIZATION/nodes
   curl -H "X-SERVICE-AUTH: $LEYDEN_KEY" "$nodes"
-  curl {api_url(given)}/health/ready
-  curl {api_url(given)}/openapi.json
+  curl {given.api_url}/health/ready
+  curl {given.api_url}/openapi.json
 
-  docs        {api_url(given)}/docs    try the API at /docs/api
+  docs        {given.api_url}/docs    try the API at /docs/api
   API key     in {given.home_path / first_run.FILE}, field api_key
   node names  curl and browsers resolve NAME.{given.nodes_domain};
               for other programs, add to /etc/hosts:
@@ -45,21 +45,3 @@ everything is up ({seconds:.1f} s){opens and "; "}{opens}
   {leyden} dev {play:<29}    {plays}
   {leyden} status    {leyden} logs -f    {leyden} down
 """
-
-
-def api_url(given: Settings) -> str:
-    """Return the URL of the API."""
-    host = given.api_host if ":" not in given.api_host else f"[{given.api_host}]"
-    return f"{_scheme(given)}://{host}:{given.api_port}"
-
-
-def dashboard_url(given: Settings) -> str:
-    """Return the URL of the dashboard."""
-    # Passkeys are for names: a browser makes none for a bare address.
-    if given.api_host == "127.0.0.1":
-        return f"{_scheme(given)}://localhost:{given.api_port}/app/"
-    return f"{api_url(given)}/app/"
-
-
-def _scheme(given: Settings) -> str:
-    return "https" if given.api_tls else "http"

@@ -6,14 +6,13 @@ from typing import Any
 import msgspec
 
 from leyden import values
-from leyden.devnet import access, first_run, seller
-from leyden.devnet.certificate import ensure_certificate
-from leyden.devnet.configuration import heal_certificate
-from leyden.devnet.places import AuctionPorts, Ports
-from leyden.devnet.treasury import macaroon
+from leyden.certificates.self_signed import ensure_certificate, heal_certificate
 from leyden.domain.times import utc_now
 from leyden.settings import Settings, private_chain
 from leyden.settings.fields import PRIVATE_PEER_PORTS
+from leyden_workshop.devnet import access, first_run, seller
+from leyden_workshop.devnet.places import AuctionPorts, Ports
+from leyden_workshop.devnet.treasury import macaroon
 
 
 def wired(given: Settings, chain: access.Access) -> Settings:

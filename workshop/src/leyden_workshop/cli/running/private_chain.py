@@ -19,9 +19,9 @@ from leyden.cli.running.local_platform import settings_of
 from leyden.daemons import build as builds
 from leyden.daemons.operator_binaries import own as owned
 from leyden.daemons.progress import Progress, State, Step
-from leyden.devnet import actions, first_run, overview, trading
-from leyden.devnet import scenario as stories
 from leyden.errors import SetupError
+from leyden_workshop.devnet import actions, first_run, overview, trading
+from leyden_workshop.devnet import scenario as stories
 
 
 def mine(blocks: int, home: Path | None, *, as_json: bool) -> None:
@@ -162,7 +162,7 @@ def env(home: Path | None) -> None:
         print(f'export PATH={shlex.quote(str(_CLONE))}:"$PATH"')
 
 
-_CLONE = Path(__file__).parents[4]
+_CLONE = Path(__file__).parents[5]
 _VARIABLES = {
     "LEYDEN_URL": "base_url",
     "LEYDEN_KEY": "api_key",

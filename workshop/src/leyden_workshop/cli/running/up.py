@@ -12,14 +12,14 @@ from rich.console import Console
 
 from leyden import garbage
 from leyden.app.home import holder, only_one
-from leyden.cli import trust_offer
 from leyden.cli.building import building
 from leyden.cli.running.local_platform import say, settings_of
 from leyden.daemons import build as builds
-from leyden.devnet import installation
 from leyden.errors import SetupError
 from leyden.logs import configure
 from leyden.settings import Settings
+from leyden_workshop.cli import trust_offer
+from leyden_workshop.devnet import installation
 
 _LOG = "leyden.log"
 _READY = "ready"  # exists while everything is up

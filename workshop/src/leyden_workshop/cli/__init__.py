@@ -1,0 +1,1 @@
+"""The commands that the workshop adds to `leyden`."""

@@ -1,0 +1,64 @@
+"""`leyden daemons build` and `wheel`: what is run is built here."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import click
+
+from leyden.cli.building import building
+from leyden.daemons import build as builds
+from leyden.daemons.catalogue import Program, ToolSet
+from leyden_workshop.compiler import catalogue, wheels
+from leyden_workshop.compiler.wheels import Built
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME[@VERSION]]...")
+def build(names: tuple[str, ...]) -> None:
+    """Build programs into the cache; without a name, build all of them.
+
+    \b
+    leyden daemons build
+    leyden daemons build lnd@0.21.2 lncli@0.21.2
+    """
+    wanted = [_find(name) for name in names] or _all()
+    cache = builds.default_cache(os.environ)
+    with building() as progress:
+        asyncio.run(builds.build(wanted, cache=cache, progress=progress))
+
+
+@click.command()
+@click.argument("names", nargs=-1, metavar="[NAME[@VERSION]]...")
+@click.option(
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("dist"),
+    show_default=True,
+    help="Folder to write the wheel to.",
+)
+def wheel(names: tuple[str, ...], output: Path) -> None:
+    """Pack built programs as a wheel, for machines without Go.
+
+    A machine with this wheel and the same version of Leyden builds nothing. Without a
+    name, packs all programs.
+
+    \b
+    leyden daemons wheel
+    leyden daemons wheel lnd lncli btcd btcctl --output /tmp/wheels
+    """
+    wanted = [_find(name) for name in names] or _all()
+    cache = builds.default_cache(os.environ)
+    with building() as progress:
+        asyncio.run(builds.build(wanted, cache=cache, progress=progress))
+    programs = [Built(*each, builds.place(cache, *each)) for each in wanted]
+    print(wheels.write(output, programs))
+
+
+def _find(name: str) -> tuple[ToolSet, Program]:
+    name, _, version = name.partition("@")
+    return catalogue.find(name, version or None)
+
+
+def _all() -> list[tuple[ToolSet, Program]]:
+    return [(tools, program) for tools in catalogue.SETS for program in tools.programs]

@@ -1,0 +1,1 @@
+"""Building the programs of the catalogue, and packing them."""
