@@ -29,8 +29,8 @@ from leyden.domain.node_settings import MASK
 from leyden.domain.times import from_us, to_iso, to_us, utc_now
 from leyden.domain.versions import OFFERED, Version
 from leyden.services.nodes.launch_specs import settings_purpose
-from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.secrets import Sealer, load_keyring
+from leyden.storage.subscriptions import webhook_secret_purpose
 
 _SERVICE_VERSION = "0.1.0"
 _CONNECTIONS = 40  # more than ask at once: nobody waits for one

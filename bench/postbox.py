@@ -19,15 +19,13 @@ from leyden.domain.nodes import Network, Node, Type
 from leyden.domain.times import to_us, utc_now
 from leyden.domain.versions import OFFERED
 from leyden.domain.webhook_urls import Allowed
-from leyden.domain.webhooks import UpdateAvailable
 from leyden.services.deliveries.dispatchers import AT_ONCE, Dispatcher, deliver
-from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
-from leyden.services.nodes import announcements
+from leyden.services.nodes import announcements, node_events
 from leyden.storage.database import Database, open_database
 from leyden.storage.launch_specs import SealedLaunchSpec
-from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.schema import migrate
 from leyden.storage.secrets import Keyring, Sealer
+from leyden.storage.subscriptions import NODE_WEBHOOKS, webhook_secret_purpose
 from leyden.tasks.queues import Queue
 from leyden.tasks.worker import Worker
 from leyden.values import replace
@@ -98,7 +96,7 @@ class Postbox:
     async def announce_all(self, node: Node, numbers: Iterable[int]) -> None:
         """Announce several events in one transaction."""
         told = [
-            UpdateAvailable(lnd_version=f"v9.9.{number}-beta", service_version="1")
+            node_events.of_update(node, f"v9.9.{number}-beta", "1")
             for number in numbers
         ]
         async with self.database.transaction() as tx:
@@ -124,8 +122,8 @@ class Postbox:
             clock=utc_now,
         )
         queue = Queue(
-            kind=WEBHOOKS,
-            run=partial(deliver, dispatcher, NODE_MAIL),
+            kind=NODE_WEBHOOKS,
+            run=partial(deliver, dispatcher),
             concurrency=AT_ONCE,
         )
         worker = Worker(self.database, [queue], clock=utc_now)

@@ -13,9 +13,8 @@ from bench.receivers import Receivers
 from bench.town import PATIENCE_S, Caller
 
 from leyden.domain.times import utc_now
-from leyden.domain.webhooks import UpdateAvailable
 from leyden.errors import DatabaseAway
-from leyden.services.nodes import announcements
+from leyden.services.nodes import announcements, node_events
 from leyden.services.platform import Platform
 
 API, STATE, WEBHOOK = "API", "/v1/state through the gateway", "webhooks"
@@ -110,8 +109,8 @@ class Victim:
             self.refused.append(f"{method} {path}: {status} {told}")
 
     async def _announce(self, number: int) -> None:
-        told = UpdateAvailable(lnd_version=f"v9.9.{number}-beta", service_version="1")
         node = await self.platform.database.reader.nodes.get(self.node_id)
+        told = node_events.of_update(node, f"v9.9.{number}-beta", "1")
         # The file of SQLite is the platform's: another process gets a turn in time.
         while True:
             with contextlib.suppress(DatabaseAway):

@@ -182,7 +182,9 @@ async def parked() -> int:
         waiting = 0
         for node in box.nodes:
             waiting += len(
-                await box.database.reader.webhooks.pending(node.id, most=999)
+                await box.database.reader.subscription_deliveries.pending(
+                    node.id, most=999
+                )
             )
     report.holds(f"{waiting:,} events wait", met=waiting >= 100_000)
     report.holds(f"memory grew by {grown_mib:.1f} MiB <= 20", met=grown_mib <= 20)

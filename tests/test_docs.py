@@ -16,7 +16,7 @@ from leyden.cli.main import leyden
 from leyden.daemons import catalogue
 from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.orders import Status as OrderStatus
-from leyden.domain.webhooks import StatusChanged, body, signature_headers
+from leyden.domain.webhooks import Type, body, signature_headers
 from leyden.errors import LeydenError, every
 from leyden.manual import event_table
 from leyden.payments.treasury import PERMISSIONS
@@ -305,7 +305,7 @@ def test_the_recipe_for_verifying_a_webhook_is_right() -> None:
     exec(recipe, made)  # noqa: S102  our own words
     is_genuine = made["is_genuine"]
     assert callable(is_genuine)
-    text = body(StatusChanged("stopped"), api="harbour-light.nodes.localhost")
+    text = body(Type.STATUS, {"status": "stopped"}, api="harbour-light.nodes.localhost")
     headers = signature_headers(
         ["3f" * 32], event_id="msg_tide", sent=datetime.now(UTC), body=text
     )

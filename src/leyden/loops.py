@@ -34,8 +34,6 @@ from leyden.services.channels.shop import (
 )
 from leyden.services.deliveries import dispatchers, event_emails, letters
 from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
-from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.services.events import log as event_log
 from leyden.services.nodes import issuance, reconciler, relocations, samples
 from leyden.services.nodes.fleet import (
@@ -67,7 +65,7 @@ from leyden.services.people import expiring_keys, sign_in
 from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.emails import EMAILS
-from leyden.storage.subscriptions import SUBSCRIPTIONS
+from leyden.storage.subscriptions import NODE_WEBHOOKS, SUBSCRIPTIONS
 from leyden.tasks.queues import CLAIM_FOR, Queue
 from leyden.tasks.work import Work
 
@@ -85,6 +83,7 @@ STANDING: tuple[str, ...] = (
     sign_in.FORGETTING,
 )
 STANDING_WITH_ALARMS = (ALARMS,)
+STANDING_WITH_WEBHOOKS = (dispatchers.FORGETTING,)
 STANDING_IN_THE_SHOP = (SWEEP, TICKETS, TREASURY_CHECK)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_WITH_A_SELLER = (DIRECT_CHANNELS,)
@@ -142,14 +141,7 @@ def queues(
     if platform.fleet is not None and watching is not None:
         found += fleet_queues(platform.fleet, watching)
     if platform.dispatcher is not None:
-        deliver = partial(dispatchers.deliver, platform.dispatcher, NODE_MAIL)
-        forget = partial(dispatchers.prune, platform.dispatcher)
-        found.append(Queue(kind=WEBHOOKS, run=deliver, concurrency=dispatchers.AT_ONCE))
-        tell = partial(_deliver, platform, platform.dispatcher)
-        found.append(
-            Queue(kind=SUBSCRIPTIONS, run=tell, concurrency=dispatchers.AT_ONCE)
-        )
-        found.append(Queue(kind=dispatchers.FORGETTING, run=forget, concurrency=1))
+        found += delivery_queues(platform, platform.dispatcher)
     if platform.emailing is not None:
         write = partial(letters.send, platform.emailing)
         found.append(Queue(kind=EMAILS, run=write, concurrency=_EMAILS_AT_ONCE))
@@ -169,12 +161,24 @@ def queues(
     return found
 
 
-async def _deliver(platform: Platform, dispatcher: Dispatcher, work: Work) -> None:
-    """Deliver events to a subscription: to an endpoint, or to a person by email."""
-    if not work.key.endswith(event_emails.SUFFIX):
-        await dispatchers.deliver(dispatcher, SUBSCRIPTION_MAIL, work)
-    elif platform.emailing is not None:
-        await event_emails.deliver(platform.emailing, work)
+def delivery_queues(platform: Platform, dispatcher: Dispatcher) -> list[Queue]:
+    """Return the queues for sending events to endpoints, and to people by email."""
+
+    async def deliver(work: Work) -> None:
+        if not work.key.endswith(event_emails.SUFFIX):
+            await dispatchers.deliver(dispatcher, work)
+        elif platform.emailing is not None:
+            await event_emails.deliver(platform.emailing, work)
+
+    forget = partial(dispatchers.prune, dispatcher)
+    retire = partial(dispatchers.retire, dispatcher)
+    at_once = dispatchers.AT_ONCE
+    return [
+        Queue(kind=SUBSCRIPTIONS, run=deliver, concurrency=at_once),
+        Queue(kind=NODE_WEBHOOKS, run=deliver, concurrency=at_once),
+        Queue(kind=dispatchers.FORGETTING, run=forget, concurrency=1),
+        Queue(kind=dispatchers.RETIRED, run=retire),
+    ]
 
 
 def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
@@ -279,6 +283,7 @@ def _standing_kinds(platform: Platform) -> tuple[str, ...]:
     shop, fleet = platform.shop, platform.fleet
     kinds_by_feature = (
         (True, STANDING),
+        (platform.dispatcher is not None, STANDING_WITH_WEBHOOKS),
         (shop is not None, STANDING_IN_THE_SHOP),
         (shop is not None and shop.account is not None, STANDING_AT_THE_AUCTION),
         (shop is not None and shop.seller is not None, STANDING_WITH_A_SELLER),

@@ -19,7 +19,7 @@ import pytest
 
 from leyden.cli.unlocker.nodes import Kept, Node, load
 from leyden.cli.unlocker.receiver import Unlocker, receiving
-from leyden.domain.webhooks import StatusChanged, body, signature_headers
+from leyden.domain.webhooks import Type, body, signature_headers
 from leyden.errors import SetupError
 from leyden.values import replace
 from tests.webhooks.conftest import Serving
@@ -63,7 +63,7 @@ def an_unlocker(*nodes: Node, **changes: Any) -> Unlocker:
     return Unlocker(nodes, **{**settings, **changes})
 
 
-WAITING = body(StatusChanged("waiting_unlock"), api=API)
+WAITING = body(Type.STATUS, {"status": "waiting_unlock"}, api=API)
 
 
 def plain(secret: str = SECRET) -> dict[str, str]:

@@ -20,12 +20,10 @@ from leyden.services.deliveries.dispatchers import (
     DispatcherSettings,
     deliver,
 )
-from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
-from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import SUBSCRIPTIONS
+from leyden.storage.subscriptions import NODE_WEBHOOKS, SUBSCRIPTIONS
 from leyden.tasks.queues import Queue
 from leyden.tasks.worker import Worker
 from leyden.webhooks.egress import Egress
@@ -88,16 +86,8 @@ async def bring(database_url: str) -> None:
     dispatcher = dispatcher_of(post)
     claim_for = timedelta(seconds=5)
     queues = [
-        Queue(
-            kind=WEBHOOKS,
-            run=partial(deliver, dispatcher, NODE_MAIL),
-            claim_for=claim_for,
-        ),
-        Queue(
-            kind=SUBSCRIPTIONS,
-            run=partial(deliver, dispatcher, SUBSCRIPTION_MAIL),
-            claim_for=claim_for,
-        ),
+        Queue(kind=kind, run=partial(deliver, dispatcher), claim_for=claim_for)
+        for kind in (NODE_WEBHOOKS, SUBSCRIPTIONS)
     ]
     working = asyncio.create_task(Worker(post.database, queues, clock=utc_now).run())
     async with asyncio.timeout(40):

@@ -7,12 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leyden.domain.deliveries import (
+    QUEUED,
     RETRIES,
     Answer,
+    Message,
     Pause,
     State,
     Verdict,
-    Waiting,
     judge,
     next_up,
 )
@@ -207,10 +208,16 @@ def test_five_days_of_failure_pause_the_receiver() -> None:
     assert verdict(Answer(status=200), failing_since=almost).pause is None
 
 
-def waiting(position: int, due_in: int, *, overtakable: bool = False) -> Waiting:
-    return Waiting(
-        position=position,
+def waiting(position: int, due_in: int, *, overtakable: bool = False) -> Message:
+    return Message(
+        id=str(position),
+        number=QUEUED,
+        type="status",
+        body="",
+        created=NOON,
+        state=State.PENDING,
         due=NOON + timedelta(seconds=due_in),
+        attempts=0,
         overtakable=overtakable,
     )
 
@@ -238,10 +245,10 @@ def waiting(position: int, due_in: int, *, overtakable: bool = False) -> Waiting
     ],
 )
 def test_events_keep_their_order_unless_the_receiver_refused_one(
-    pending: list[Waiting], chosen: int | None
+    pending: list[Message], chosen: int | None
 ) -> None:
     event = next_up(pending, NOON)
-    assert (event.position if event else None) == chosen
+    assert (event.id if event else None) == (chosen and str(chosen))
 
 
 def test_only_a_refusal_of_this_event_lets_others_pass() -> None:

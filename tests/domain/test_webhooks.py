@@ -6,16 +6,14 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from leyden.domain.events import TYPES, Data, Event
 from leyden.domain.webhooks import (
     ANNOUNCED,
-    BlocksOutOfOrder,
-    Event,
-    StatusChanged,
-    UpdateAvailable,
+    Type,
     body,
-    new_test_event,
-    once_key,
+    of_logged,
     signature_headers,
+    status_of_test,
     verify,
 )
 from leyden.errors import Malformed
@@ -27,19 +25,27 @@ NOON = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
 LINE = "[ERR] GRPH: out of order block: expecting height=840001, got height=840003"
 
 
+def logged(kind: str, **data: str) -> Event:
+    return Event(organization_id="harbour", type=f"node.{kind}", data=data)
+
+
 @pytest.mark.parametrize(
     ("event", "told"),
     [
         (
-            StatusChanged("waiting_unlock"),
+            logged("waiting_unlock", status="waiting_unlock"),
             {"type": "status", "details": {"status": "waiting_unlock"}, "api": API},
         ),
         (
-            StatusChanged("stopped"),
+            logged("stopped", status="stopped", cause="", reason=""),
             {"type": "status", "details": {"status": "stopped"}, "api": API},
         ),
         (
-            UpdateAvailable(lnd_version="0.20.2-beta", service_version="1.4.0"),
+            logged("restored", status="stopped"),
+            {"type": "status", "details": {"status": "stopped"}, "api": API},
+        ),
+        (
+            logged("update_available", version="0.20.2-beta", service_version="1.4.0"),
             {
                 "type": "update",
                 "details": {
@@ -51,7 +57,7 @@ LINE = "[ERR] GRPH: out of order block: expecting height=840001, got height=8400
             },
         ),
         (
-            BlocksOutOfOrder(LINE),
+            logged("out_of_order_block", log=LINE),
             {
                 "type": "error",
                 "details": {"type": "out_of_order_block", "log": LINE},
@@ -63,29 +69,39 @@ LINE = "[ERR] GRPH: out of order block: expecting height=840001, got height=8400
 def test_a_body_has_the_three_fields_of_the_contract(
     event: Event, told: dict[str, object]
 ) -> None:
-    assert json.loads(body(event, api=API)) == told
+    found = of_logged(event)
+    assert found is not None
+    assert json.loads(body(*found, api=API)) == told
 
 
 def test_the_announced_states_are_those_of_the_contract() -> None:
     assert set(ANNOUNCED) == {"waiting_unlock", "waiting_init", "stopped"}
 
 
+def test_nothing_else_of_the_log_is_an_event_of_the_contract() -> None:
+    def of(data: Data, kind: str) -> object:
+        return of_logged(Event(organization_id="harbour", type=kind, data=data))
+
+    found = {kind for kind, each in TYPES.items() if of(each.example, kind)}
+    assert found == {
+        *(f"node.{status}" for status in ANNOUNCED),
+        "node.restored",
+        "node.update_available",
+        "node.out_of_order_block",
+    }
+    assert of_logged(logged("restored", status="starting")) is None
+
+
 def test_a_log_line_is_cut_and_stays_json() -> None:
-    told = json.loads(body(BlocksOutOfOrder('"\x00\\' * 1000), api=API))
+    found = of_logged(logged("out_of_order_block", log='"\x00\\' * 1000))
+    assert found is not None
+    told = json.loads(body(*found, api=API))
     assert told["details"]["log"] == ('"\x00\\' * 1000)[:1024]
-
-
-def test_an_update_is_told_once_for_each_version_of_lnd() -> None:
-    older = UpdateAvailable(lnd_version="v0.20.1-beta", service_version="1.4.0")
-    newer = UpdateAvailable(lnd_version="v0.20.2-beta", service_version="1.4.0")
-    moved = UpdateAvailable(lnd_version="v0.20.2-beta", service_version="1.5.0")
-    assert once_key(older) != once_key(newer) == once_key(moved)
-    assert once_key(StatusChanged("stopped")) is None
 
 
 def test_the_public_library_verifies_the_secret_as_it_is_shown() -> None:
     now = datetime.now(UTC)
-    text = body(StatusChanged("waiting_unlock"), api=API)
+    text = body(Type.STATUS, {"status": "waiting_unlock"}, api=API)
     headers = signature_headers([SECRET], event_id="msg_tide", sent=now, body=text)
     assert Webhook(SECRET).verify(text, headers)["api"] == API
     assert Webhook(SECRET.encode()).verify(text, headers)["api"] == API
@@ -96,7 +112,7 @@ def test_the_public_library_verifies_the_secret_as_it_is_shown() -> None:
 
 
 def test_after_a_rotation_both_secrets_verify_and_the_new_one_is_shown() -> None:
-    text = body(StatusChanged("stopped"), api=API)
+    text = body(Type.STATUS, {"status": "stopped"}, api=API)
     headers = signature_headers(
         [SECRET, OLD_SECRET], event_id="msg_tide", sent=datetime.now(UTC), body=text
     )
@@ -106,7 +122,7 @@ def test_after_a_rotation_both_secrets_verify_and_the_new_one_is_shown() -> None
 
 
 def test_a_signature_holds_for_its_body_its_id_and_five_minutes() -> None:
-    text = body(StatusChanged("stopped"), api=API)
+    text = body(Type.STATUS, {"status": "stopped"}, api=API)
     headers = signature_headers([SECRET], event_id="msg_tide", sent=NOON, body=text)
 
     def holds(
@@ -142,7 +158,7 @@ def test_a_signature_holds_for_its_body_its_id_and_five_minutes() -> None:
 
 
 def test_headers_that_are_missing_are_no_proof() -> None:
-    text = body(StatusChanged("stopped"), api=API)
+    text = body(Type.STATUS, {"status": "stopped"}, api=API)
     headers = signature_headers([SECRET], event_id="msg_tide", sent=NOON, body=text)
     assert headers["webhook-id"] == "msg_tide"
     assert headers["webhook-timestamp"] == str(int(NOON.timestamp()))
@@ -156,7 +172,7 @@ def test_headers_that_are_missing_are_no_proof() -> None:
 
 
 def test_a_secret_that_is_no_base64_signs_as_it_stands() -> None:
-    text = body(StatusChanged("stopped"), api=API)
+    text = body(Type.STATUS, {"status": "stopped"}, api=API)
 
     def signatures(secret: str) -> list[str]:
         headers = signature_headers([secret], event_id="msg", sent=NOON, body=text)
@@ -168,17 +184,14 @@ def test_a_secret_that_is_no_base64_signs_as_it_stands() -> None:
 
 def test_a_test_event_is_one_that_receivers_know() -> None:
     for status in ANNOUNCED:
-        assert new_test_event("running", status) == StatusChanged(status)
-        assert new_test_event(status, None) == StatusChanged(status)
-    assert new_test_event("running", None) == StatusChanged("stopped")
+        assert status_of_test("running", status) == status
+        assert status_of_test(status, None) == status
+    assert status_of_test("running", None) == "stopped"
     with pytest.raises(Malformed, match="stopped, waiting_init, waiting_unlock"):
-        new_test_event("running", "running")
+        status_of_test("running", "running")
 
 
 def test_a_body_is_written_without_spaces() -> None:
-    assert body(StatusChanged("stopped"), api=API) == (
+    assert body(Type.STATUS, {"status": "stopped"}, api=API) == (
         f'{{"type":"status","details":{{"status":"stopped"}},"api":"{API}"}}'
-    )
-    assert once_key(UpdateAvailable(lnd_version="v1", service_version="2")) == (
-        "update v1"
     )

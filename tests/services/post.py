@@ -8,16 +8,15 @@ from typing import Any
 
 from leyden.domain.accounts import Organization
 from leyden.domain.deliveries import Answer
+from leyden.domain.events import Event
 from leyden.domain.nodes import Node
-from leyden.domain.webhooks import Event, StatusChanged
 from leyden.services.deliveries.dispatchers import Dispatcher, deliver
-from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
-from leyden.services.nodes import announcements, webhooks
+from leyden.services.nodes import announcements, home_events, node_events, webhooks
 from leyden.storage.database import Database
-from leyden.storage.deliveries import Delivery
 from leyden.storage.launch_specs import SealedLaunchSpec
-from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.secrets import Sealer
+from leyden.storage.subscription_deliveries import Sent
+from leyden.storage.subscriptions import NODE_WEBHOOKS, webhook_secret_purpose
 from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.domain.nodes import NOON, a_node, some_settings
@@ -25,6 +24,32 @@ from tests.fakes.sender import FakeSender, Received
 
 URL = "https://hooks.harbour.test/leyden"
 SECRET = "3f" * 32
+
+
+@dataclass(frozen=True)
+class Update:
+    """A newer version of lnd for a node."""
+
+    version: str
+    service_version: str = "1.4.0"
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A line of lnd's log about blocks out of order."""
+
+    line: str
+
+
+def of_node(node: Node, event: Update | str) -> Event:
+    """Return an event of the log: an update, or another status."""
+    if isinstance(event, Update):
+        return node_events.of_update(node, event.version, event.service_version)
+    return Event(
+        organization_id=node.organization_id,
+        type=f"node.{event}",
+        data={"node_id": node.id, "name": node.name, "status": event},
+    )
 
 
 @dataclass
@@ -72,17 +97,23 @@ class Post:
             )
         return node
 
-    async def announce(self, node: Node, *events: Event | str) -> None:
-        told = [StatusChanged(e) if isinstance(e, str) else e for e in events]
+    async def announce(self, node: Node, *events: "Update | Blocks | str") -> None:
         async with self.database.transaction() as tx:
-            await announcements.announce(tx, node, told, now=self.now)
+            for each in events:
+                if isinstance(each, Blocks):
+                    await home_events.announce_out_of_order(
+                        tx, node, each.line, now=self.now
+                    )
+                else:
+                    event = of_node(node, each)
+                    await announcements.announce(tx, node, [event], now=self.now)
 
     async def run(self, *, most: int = 100) -> int:
         """Do everything that is due, as the queue would; give the number of runs."""
         for runs in range(most):
             async with self.database.transaction() as tx:
                 claims = await tx.tasks.claim(
-                    WEBHOOKS,
+                    NODE_WEBHOOKS,
                     now=self.now,
                     until=self.now + timedelta(seconds=30),
                     most=10,
@@ -94,7 +125,7 @@ class Post:
 
     async def _run(self, claim: Any) -> None:
         work = Work(self.database, claim)
-        await deliver(self.dispatcher, NODE_MAIL, work)
+        await deliver(self.dispatcher, work)
         if not work.settled:
             async with work.transaction() as tx:
                 await work.done(tx)
@@ -113,7 +144,7 @@ class Post:
         """What receivers were told so far, attempts that failed included."""
         return [said(event) for event in self.sender.received]
 
-    async def deliveries(self, node: Node) -> list[Delivery]:
+    async def deliveries(self, node: Node) -> list[Sent]:
         """All events of a node, oldest first."""
         overview = await webhooks.overview(
             self.dispatcher, node.organization_id, node.id, before=1 << 62, most=1000
@@ -121,10 +152,10 @@ class Post:
         return overview.deliveries[::-1]
 
     async def states(self, node: Node) -> list[str]:
-        return [str(each.event.state) for each in await self.deliveries(node)]
+        return [str(each.message.state) for each in await self.deliveries(node)]
 
     async def next_due(self) -> timedelta | None:
-        due = await self.database.reader.tasks.next_due(WEBHOOKS, now=self.now)
+        due = await self.database.reader.tasks.next_due(NODE_WEBHOOKS, now=self.now)
         return due - self.now if due else None
 
 

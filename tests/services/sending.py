@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 from leyden.services.deliveries.dispatchers import Dispatcher, deliver
-from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
 from leyden.storage.subscriptions import SUBSCRIPTIONS
 from leyden.tasks.work import Work
 
@@ -20,7 +19,7 @@ async def send_all(dispatcher: Dispatcher) -> None:
             return
         for claim in claims:
             work = Work(dispatcher.database, claim)
-            await deliver(dispatcher, SUBSCRIPTION_MAIL, work)
+            await deliver(dispatcher, work)
             if not work.settled:
                 async with work.transaction() as tx:
                     await work.done(tx)

@@ -75,7 +75,9 @@ async def look(fleet_harness: FleetHarness, house: Housekeeping) -> None:
 
 
 async def told(fleet_harness: FleetHarness, node: Node) -> list[Any]:
-    events = await fleet_harness.fleet.database.reader.webhooks.pending(node.id)
+    events = await fleet_harness.fleet.database.reader.subscription_deliveries.pending(
+        node.id
+    )
     return [json.loads(each.body) for each in events]
 
 
@@ -303,7 +305,9 @@ async def test_one_stopped_for_each_real_stop_however_often_lnd_fails_to_start(
         await fleet_harness.settled()
         await fleet_harness.later(minutes=5)
     assert len(fleet_harness.runtime.starts) == 7
-    events = await fleet_harness.fleet.database.reader.webhooks.pending(node.id)
+    events = await fleet_harness.fleet.database.reader.subscription_deliveries.pending(
+        node.id
+    )
     statuses = [json.loads(each.body)["details"]["status"] for each in events]
     assert statuses == ["stopped"]
 

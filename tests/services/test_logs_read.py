@@ -102,7 +102,9 @@ def add(log: Path, *lines: str) -> None:
 
 
 async def told(fleet_harness: FleetHarness, node: Node) -> list[str]:
-    events = await fleet_harness.fleet.database.reader.webhooks.pending(node.id)
+    events = await fleet_harness.fleet.database.reader.subscription_deliveries.pending(
+        node.id
+    )
     bodies = [json.loads(each.body) for each in events]
     return [each["details"]["log"] for each in bodies if each["type"] == "error"]
 

@@ -572,11 +572,13 @@ async def test_nobody_is_told_of_a_node_once_it_is_deleted(
     webhook = {**SETTINGS, "webhook": "https://receiver.example/hook"}
     node = await fleet_harness.running(settings=webhook)
     reader = fleet_harness.fleet.database.reader
-    assert await reader.webhooks.pending(node.id), "its receiver was not reached yet"
+    assert await reader.subscription_deliveries.pending(node.id), (
+        "its receiver was not reached yet"
+    )
     await fleet_harness.ask(node, Action.DELETE)
-    assert await reader.webhooks.pending(node.id) == []
+    assert await reader.subscription_deliveries.pending(node.id) == []
     await fleet_harness.work()
-    assert await reader.webhooks.pending(node.id) == [], "nor of its end"
+    assert await reader.subscription_deliveries.pending(node.id) == [], "nor of its end"
 
 
 async def test_nobody_commands_the_node_of_another(fleet_harness: FleetHarness) -> None:

@@ -9,20 +9,18 @@ from standardwebhooks import Webhook
 
 from leyden.domain.deliveries import Answer, Pause
 from leyden.domain.nodes import Node, Status
-from leyden.domain.webhooks import (
-    ANNOUNCED,
-    BlocksOutOfOrder,
-    StatusChanged,
-    UpdateAvailable,
-)
+from leyden.domain.webhooks import ANNOUNCED
 from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
+from leyden.loops import put_standing, queues
 from leyden.services.deliveries.dispatchers import FORGETTING, prune
 from leyden.services.deliveries.manual_limits import ManualLimit
-from leyden.services.deliveries.node_mail import WEBHOOKS
 from leyden.services.nodes import announcements, webhooks
 from leyden.services.operators.verify import verify
+from leyden.services.platform import Platform
+from leyden.settings import Settings
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.storage.subscriptions import NODE_WEBHOOKS
 from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.domain.nodes import NOON, a_node, some_settings
@@ -30,10 +28,10 @@ from tests.fakes.sender import Received
 from tests.lock_waits import until_stuck
 from tests.metrics import Observed
 
-from .post import SECRET, URL, Post, said
+from .post import SECRET, URL, Blocks, Post, Update, of_node, said
 
 AWAY = Answer(error="the connection was refused")
-UPDATE = UpdateAvailable(lnd_version="v0.21.2-beta", service_version="1.4.0")
+UPDATE = Update("v0.21.2-beta", "1.4.0")
 LINE = "[ERR] GRPH: out of order block: expecting height=9, got height=7"
 OTHER = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
 
@@ -63,7 +61,7 @@ async def test_what_is_announced_arrives_with_the_proof_that_it_is_ours(
     assert event.headers["webhook-id"].startswith("msg_")
     Webhook(SECRET).verify(event.body, dict(event.headers))
     (kept,) = await post.deliveries(node)
-    assert kept.event.state == "delivered"
+    assert kept.message.state == "delivered"
     assert [each.answer.status for each in kept.attempts] == [200]
     assert await post.next_due() is None
 
@@ -72,7 +70,9 @@ async def test_what_is_rolled_back_is_not_announced(post: Post) -> None:
     node = await post.house()
     with pytest.raises(Stale):
         async with post.database.transaction() as tx:
-            await announcements.announce(tx, node, [UPDATE], now=post.now)
+            await announcements.announce(
+                tx, node, [of_node(node, UPDATE)], now=post.now
+            )
             raise Stale
     await post.run()
     assert post.told == []
@@ -96,7 +96,7 @@ async def test_a_node_without_a_webhook_announces_nothing(post: Post) -> None:
 
 async def test_an_update_is_told_once_a_version_for_ever(post: Post) -> None:
     node = await post.house()
-    newer = UpdateAvailable(lnd_version="v0.22.0-beta", service_version="1.4.0")
+    newer = Update("v0.22.0-beta", "1.4.0")
     for event in (UPDATE, UPDATE, newer, UPDATE, newer):
         await post.announce(node, event)
         await post.run()
@@ -108,19 +108,19 @@ async def test_a_burst_of_errors_is_told_once_and_the_next_burst_again(
 ) -> None:
     node = await post.house()
     for _ in range(3):
-        await post.announce(node, BlocksOutOfOrder(LINE))
+        await post.announce(node, Blocks(LINE))
     await post.pass_time(minutes=11)
-    await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.announce(node, Blocks(LINE))
     await post.run()
     assert post.told == [LINE, LINE]
 
 
 async def test_a_clock_that_was_set_back_hides_no_error(post: Post) -> None:
     node = await post.house()
-    await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.announce(node, Blocks(LINE))
     await post.run()
     await post.pass_time(days=-3)
-    await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.announce(node, Blocks(LINE))
     await post.run()
     assert post.told == [LINE, LINE]
 
@@ -139,7 +139,7 @@ async def test_the_time_from_a_fact_to_its_delivery_is_counted_once(
     (delivery,) = await post.deliveries(node)
     assert observed.new() == (1, 5)
     await webhooks.redeliver(
-        post.dispatcher, "harbour", node.id, delivery.event.id, actor="alice"
+        post.dispatcher, "harbour", node.id, delivery.message.id, actor="alice"
     )
     assert observed.new() == (1, 5), "what is sent once more is no news"
 
@@ -167,7 +167,7 @@ async def test_a_receiver_that_heals_gets_everything_in_order(post: Post) -> Non
     post.answers(AWAY)
     await post.announce(node, UPDATE)
     await post.pass_time(minutes=1)
-    await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.announce(node, Blocks(LINE))
     await post.pass_time(minutes=1)
     await post.announce(node, "waiting_unlock")
     await post.run()
@@ -229,7 +229,7 @@ async def test_an_event_the_receiver_refuses_does_not_hold_up_the_next(
     async def only_status(event: Received) -> Answer:
         return Answer(status=200 if b'"status"' in event.body else 400)
 
-    newer = UpdateAvailable(lnd_version="v0.22.0-beta", service_version="1.5.0")
+    newer = Update("v0.22.0-beta", "1.5.0")
     post.sender.answers[URL] = only_status
     await post.announce(node, UPDATE, newer, "waiting_unlock")
     await post.run()
@@ -341,7 +341,7 @@ async def test_a_receiver_that_is_gone_is_paused_and_its_event_failed(
     await post.pass_time(days=2)
     assert post.told == ["stopped"]
     assert await post.states(node) == ["failed", "pending"]
-    receiver = await post.database.reader.receivers.get(node.id)
+    receiver = await post.database.reader.subscriptions.get_of_node(node.id)
     assert receiver.pause is Pause.GONE
 
 
@@ -353,7 +353,7 @@ async def test_five_days_of_failure_pause_and_a_successful_test_resumes(
     for _ in range(6):
         await post.announce(node, "waiting_unlock")
         await post.pass_time(days=1)
-    receiver = await post.database.reader.receivers.get(node.id)
+    receiver = await post.database.reader.subscriptions.get_of_node(node.id)
     assert receiver.pause is Pause.FAILING
     assert receiver.failing_since == post.now - timedelta(days=5)
 
@@ -364,10 +364,10 @@ async def test_five_days_of_failure_pause_and_a_successful_test_resumes(
 
     post.answers(200)
     tried = await webhooks.test(post.dispatcher, "harbour", node.id, actor="test")
-    assert tried.event.state == "delivered"
+    assert tried.message.state == "delivered"
     await post.run()
     assert post.told == ["stopped", "v0.21.2-beta", "waiting_unlock"]
-    receiver = await post.database.reader.receivers.get(node.id)
+    receiver = await post.database.reader.subscriptions.get_of_node(node.id)
     assert (receiver.pause, receiver.failing_since) == (None, None)
 
 
@@ -376,7 +376,7 @@ async def test_after_a_long_pause_old_news_is_not_told(post: Post) -> None:
     post.answers(410)
     await post.announce(node, UPDATE)
     await post.run()
-    await post.announce(node, BlocksOutOfOrder(LINE))
+    await post.announce(node, Blocks(LINE))
     await post.pass_time(days=6)
     await post.announce(node, "waiting_unlock")
     post.sender.received.clear()
@@ -424,7 +424,7 @@ async def test_what_the_old_url_answers_late_does_not_pause_the_new_one(
     post.sender.answers[URL] = late
     await post.announce(node, "waiting_unlock")
     await post.run()
-    receiver = await post.database.reader.receivers.get(node.id)
+    receiver = await post.database.reader.subscriptions.get_of_node(node.id)
     assert (receiver.url, receiver.pause) == (other, None)
     await post.pass_time(days=1)
     assert post.sender.received[-1].url == other
@@ -454,22 +454,22 @@ async def test_any_event_can_be_sent_again_by_hand(post: Post) -> None:
     (failed,) = await post.deliveries(node)
     post.answers(AWAY)
     again = await webhooks.redeliver(
-        post.dispatcher, "harbour", node.id, failed.event.id, actor="test"
+        post.dispatcher, "harbour", node.id, failed.message.id, actor="test"
     )
-    assert again.event.state == "failed"
+    assert again.message.state == "failed"
     post.answers(200)
     again = await webhooks.redeliver(
-        post.dispatcher, "harbour", node.id, failed.event.id, actor="test"
+        post.dispatcher, "harbour", node.id, failed.message.id, actor="test"
     )
-    assert again.event.state == "delivered"
+    assert again.message.state == "delivered"
     assert [each.answer.status for each in again.attempts] == [410, None, 200]
     ids = {event.headers["webhook-id"] for event in post.sender.received}
-    assert ids == {failed.event.id}
+    assert ids == {failed.message.id}
     post.answers(500)
     again = await webhooks.redeliver(
-        post.dispatcher, "harbour", node.id, failed.event.id, actor="test"
+        post.dispatcher, "harbour", node.id, failed.message.id, actor="test"
     )
-    assert again.event.state == "delivered", "what has arrived has arrived"
+    assert again.message.state == "delivered", "what has arrived has arrived"
     await post.pass_time(days=1)
     assert len(post.told) == 4, "a failure by hand is not tried again by itself"
 
@@ -480,8 +480,8 @@ async def test_a_test_tells_what_is_asked_and_is_not_tried_again(post: Post) -> 
     tried = await webhooks.test(
         post.dispatcher, "harbour", node.id, actor="test", status="waiting_unlock"
     )
-    assert tried.event.test
-    assert tried.event.state == "failed"
+    assert tried.message.test
+    assert tried.message.state == "failed"
     await post.pass_time(days=1)
     assert post.told == ["waiting_unlock"]
 
@@ -554,9 +554,9 @@ async def test_events_are_shown_and_resent_to_their_own_organization_alone(
     dispatcher = post.dispatcher
     for attempt in (
         webhooks.overview(dispatcher, "pier", node.id, before=9, most=9),
-        webhooks.redeliver(dispatcher, "pier", node.id, kept.event.id, actor="test"),
+        webhooks.redeliver(dispatcher, "pier", node.id, kept.message.id, actor="test"),
         webhooks.redeliver(
-            dispatcher, "harbour", other.id, kept.event.id, actor="test"
+            dispatcher, "harbour", other.id, kept.message.id, actor="test"
         ),
         webhooks.redeliver(
             dispatcher, "harbour", node.id, "msg_nonesuch", actor="test"
@@ -616,16 +616,18 @@ async def test_a_test_that_resumes_waits_for_what_is_announced(post: Post) -> No
     await post.announce(node, "stopped")
     await post.run()
     async with post.database.transaction() as tx:
-        await tx.receivers.set_health(node.id, failing_since=NOON, pause=Pause.FAILING)
+        await tx.subscriptions.set_health(
+            node.id, failing_since=NOON, pause=Pause.FAILING
+        )
     post.answers(200)
     begun, go = asyncio.Event(), asyncio.Event()
 
     async def announce() -> None:
         async with post.database.transaction() as tx:
-            await tx.tasks.put(WEBHOOKS, node.id, due=post.now)
+            await tx.tasks.put(NODE_WEBHOOKS, node.id, due=post.now)
             begun.set()
             await go.wait()
-            status = StatusChanged("waiting_unlock")
+            status = of_node(node, "waiting_unlock")
             await announcements.announce(tx, node, [status], now=post.now)
 
     announcing = asyncio.create_task(announce())
@@ -667,7 +669,21 @@ async def test_old_events_are_forgotten_with_their_attempts(post: Post) -> None:
     due = await reader.tasks.next_due(FORGETTING, now=post.now)
     assert due == post.now + timedelta(hours=1)
     (kept,) = await post.deliveries(node)
-    assert json.loads(kept.event.body)["details"] == {"status": "waiting_unlock"}
+    assert json.loads(kept.message.body)["details"] == {"status": "waiting_unlock"}
+
+
+async def test_forgetting_is_queued_when_a_program_starts(post: Post) -> None:
+    platform = Platform(
+        settings=Settings(),
+        database=post.database,
+        sealer=post.sealer,
+        clock=lambda: post.now,
+        dispatcher=post.dispatcher,
+    )
+    await put_standing(platform)
+    due = await post.database.reader.tasks.next_due(FORGETTING, now=post.now)
+    assert due == post.now
+    assert FORGETTING in {each.kind for each in queues(platform)}
 
 
 async def test_an_event_that_nothing_would_send_is_found(post: Post) -> None:
@@ -678,7 +694,7 @@ async def test_an_event_that_nothing_would_send_is_found(post: Post) -> None:
     assert await verify(post.database) == []
     async with post.database.transaction() as tx:
         (claim,) = await tx.tasks.claim(
-            WEBHOOKS,
+            NODE_WEBHOOKS,
             now=post.now + timedelta(days=1),
             until=post.now + timedelta(days=1),
             most=1,
@@ -687,7 +703,7 @@ async def test_an_event_that_nothing_would_send_is_found(post: Post) -> None:
     (broken,) = await verify(post.database)
     assert str(broken).startswith(f"I10: node {node.id}")
     async with post.database.transaction() as tx:
-        await tx.receivers.set_health(node.id, failing_since=NOON, pause=Pause.GONE)
+        await tx.subscriptions.set_health(node.id, failing_since=NOON, pause=Pause.GONE)
     assert await verify(post.database) == []
 
 

@@ -15,9 +15,9 @@ from leyden.domain.nodes import Node
 from leyden.domain.times import utc_now
 from leyden.services.deliveries.concurrency import Concurrency
 from leyden.services.deliveries.dispatchers import Dispatcher, deliver
-from leyden.services.deliveries.node_mail import NODE_MAIL, WEBHOOKS
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.storage.subscriptions import NODE_WEBHOOKS
 from leyden.tasks.queues import Queue
 from leyden.tasks.worker import Worker
 from leyden.values import replace
@@ -68,7 +68,9 @@ async def delivering(
         concurrency=Concurrency(at_once),
     )
     queue = Queue(
-        kind=WEBHOOKS, run=partial(deliver, dispatcher, NODE_MAIL), concurrency=at_once
+        kind=NODE_WEBHOOKS,
+        run=partial(deliver, dispatcher),
+        concurrency=at_once,
     )
     working = asyncio.create_task(
         Worker(post.database, [queue], clock=utc_now).run(), name="worker"
@@ -196,7 +198,7 @@ async def _failed_once(post: Post, node: Node) -> None:
         while True:
             (kept,) = await post.deliveries(node)
             if kept.attempts:
-                assert kept.event.state == "pending"
+                assert kept.message.state == "pending"
                 assert kept.attempts[0].answer.error
                 return
             await asyncio.sleep(0.05)

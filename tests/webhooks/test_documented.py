@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from leyden.domain.deliveries import RETRIES
-from leyden.domain.webhooks import StatusChanged, body, signature_headers
+from leyden.domain.webhooks import Type, body, signature_headers
 
 PAGE = (Path(__file__).parents[2] / "docs" / "webhooks.md").read_text()
 SECRET = "3f" * 32
@@ -23,7 +23,9 @@ def documented() -> Callable[[str, dict[str, str], bytes], bool]:
 
 def test_the_check_to_copy_takes_ours_and_nothing_else() -> None:
     is_genuine = documented()
-    text = body(StatusChanged("waiting_unlock"), api="harbour-light.example.org")
+    text = body(
+        Type.STATUS, {"status": "waiting_unlock"}, api="harbour-light.example.org"
+    )
     now = datetime.now(UTC)
     headers = signature_headers([SECRET], event_id="msg_tide", sent=now, body=text)
     assert is_genuine(SECRET, headers, text.encode())

@@ -4,9 +4,8 @@ import msgspec
 from msgspec import UNSET
 
 from leyden.api.operations import Request
-from leyden.api.webhook_schemas import attempt
+from leyden.api.webhook_schemas import attempts, failing_since, next_attempt
 from leyden.domain.chat import parse_format
-from leyden.domain.deliveries import State
 from leyden.domain.times import to_iso
 from leyden.errors import Away
 from leyden.schemas.subscriptions import (
@@ -197,7 +196,6 @@ def _id(request: Request) -> str:
 
 
 def _item(shown: Subscription) -> SubscriptionItem:
-    since = shown.failing_since
     reason = "owner" if shown.stopped else shown.pause or ""
     return SubscriptionItem(
         subscription_id=shown.id,
@@ -208,13 +206,12 @@ def _item(shown: Subscription) -> SubscriptionItem:
         created=to_iso(shown.created),
         status="paused" if reason else "active",
         reason=reason,
-        failing_since=to_iso(since) if since is not None else "",
+        failing_since=failing_since(shown),
     )
 
 
 def _delivery(sent: Sent) -> EventDelivery:
     message = sent.message
-    pending = message.state is State.PENDING
     return EventDelivery(
         delivery_id=message.id,
         type=message.type,
@@ -222,8 +219,8 @@ def _delivery(sent: Sent) -> EventDelivery:
         test=message.test,
         created=to_iso(message.created),
         status=message.state,
-        next_attempt=to_iso(message.due) if pending else "",
-        attempts=[attempt(at, answer) for at, answer in sent.attempts],
+        next_attempt=next_attempt(sent),
+        attempts=attempts(sent),
     )
 
 

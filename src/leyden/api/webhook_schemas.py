@@ -1,10 +1,8 @@
 """Deliveries of webhooks, as the API shows them."""
 
-from datetime import datetime
-
 import msgspec
 
-from leyden.domain.deliveries import Answer, State
+from leyden.domain.deliveries import State
 from leyden.domain.times import to_iso
 from leyden.schemas.webhooks import (
     AttemptItem,
@@ -14,9 +12,10 @@ from leyden.schemas.webhooks import (
     ReceiverItem,
     SecretAnswer,
 )
-from leyden.services.nodes.webhooks import Overview, Rotated
-from leyden.storage.deliveries import Delivery
-from leyden.storage.receivers import Receiver
+from leyden.services.deliveries.subscriptions import Rotated
+from leyden.services.nodes.webhooks import Overview
+from leyden.storage.subscription_deliveries import Sent
+from leyden.storage.subscriptions import Subscription
 
 
 def listed(overview: Overview, *, limit: int) -> DeliveriesAnswer:
@@ -24,24 +23,23 @@ def listed(overview: Overview, *, limit: int) -> DeliveriesAnswer:
     full = len(overview.deliveries) == limit
     return DeliveriesAnswer(
         node_id=overview.node.id,
-        receiver=_receiver(overview.receiver, overview.node.settings.webhook),
+        receiver=_receiver(overview.endpoint),
         deliveries=[delivery(each) for each in overview.deliveries],
-        next_cursor=overview.deliveries[-1].event.position if full else 0,
+        next_cursor=overview.deliveries[-1].position if full else 0,
     )
 
 
-def delivery(shown: Delivery) -> DeliveryItem:
+def delivery(sent: Sent) -> DeliveryItem:
     """Build the response for one delivery with its attempts."""
-    event = shown.event
-    pending = event.state is State.PENDING
+    message = sent.message
     return DeliveryItem(
-        delivery_id=event.id,
-        event=msgspec.json.decode(event.body, type=NodeEvent),
-        test=event.test,
-        created=to_iso(event.created),
-        status=event.state,
-        next_attempt=to_iso(event.due) if pending else "",
-        attempts=[attempt(each.at, each.answer) for each in shown.attempts],
+        delivery_id=message.id,
+        event=msgspec.json.decode(message.body, type=NodeEvent),
+        test=message.test,
+        created=to_iso(message.created),
+        status=message.state,
+        next_attempt=next_attempt(sent),
+        attempts=attempts(sent),
     )
 
 
@@ -54,22 +52,36 @@ def rotated(node_id: str, secret: Rotated) -> SecretAnswer:
     )
 
 
-def _receiver(receiver: Receiver, webhook: str) -> ReceiverItem:
-    since = receiver.failing_since
+def _receiver(endpoint: Subscription) -> ReceiverItem:
     return ReceiverItem(
-        webhook=webhook,
-        status="active" if receiver.pause is None else "paused",
-        reason=receiver.pause or "",
-        failing_since=to_iso(since) if since is not None else "",
+        webhook=endpoint.url,
+        status="active" if endpoint.pause is None else "paused",
+        reason=endpoint.pause or "",
+        failing_since=failing_since(endpoint),
     )
 
 
-def attempt(at: datetime, answer: Answer) -> AttemptItem:
-    """Build the response for one attempt."""
-    return AttemptItem(
-        time=to_iso(at),
-        took_ms=round(answer.took.total_seconds() * 1000),
-        status=answer.status,
-        answer=answer.excerpt,
-        error=answer.error,
-    )
+def failing_since(endpoint: Subscription) -> str:
+    """Return since when every attempt has failed; empty if the last one did not."""
+    since = endpoint.failing_since
+    return to_iso(since) if since is not None else ""
+
+
+def next_attempt(sent: Sent) -> str:
+    """Return when the next attempt is due; empty if none follows."""
+    pending = sent.message.state is State.PENDING
+    return to_iso(sent.message.due) if pending else ""
+
+
+def attempts(sent: Sent) -> list[AttemptItem]:
+    """Build the attempts of a delivery."""
+    return [
+        AttemptItem(
+            time=to_iso(at),
+            took_ms=round(answer.took.total_seconds() * 1000),
+            status=answer.status,
+            answer=answer.excerpt,
+            error=answer.error,
+        )
+        for at, answer in sent.attempts
+    ]

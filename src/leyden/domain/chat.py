@@ -27,6 +27,7 @@ class Format(StrEnum):
     TELEGRAM = auto()
     NTFY = auto()
     EMAIL = auto()  # a person's: it has no URL
+    NODE = auto()  # a node's webhook: three events, with the secret, as the API says
 
     @property
     def is_chat(self) -> bool:

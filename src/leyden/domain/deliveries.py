@@ -5,9 +5,9 @@ pending ──2xx──> delivered
    │ └── the receiver is gone (410) ──> failed, and the receiver is paused
    └── a newer status of the node ──> superseded
 
-Events of one node are delivered in the order in which they happened. The
-one exception: an event that the receiver rejected (4xx) may be overtaken,
-since the receiver may accept the next one.
+Events of one endpoint are delivered in the order in which they happened. The
+one exception: a node's event that the receiver rejected (4xx) may be overtaken,
+since the receiver may accept the next one. Only statuses of nodes are superseded.
 """
 
 import email.utils
@@ -36,6 +36,10 @@ _GONE = 410
 _RETRY_AFTER_STATUSES = (429, 503)
 # These reject the moment or the caller, rather than the event.
 _NOT_ABOUT_THE_EVENT = (401, 403, 404, 407, 408, 421, 425, 429)
+
+
+TEST = 0  # the number of a test event, which is not in the log
+QUEUED = -1  # that of an event that was queued for a node's endpoint
 
 
 class State(StrEnum):
@@ -88,24 +92,23 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
 
 class Message(Struct, frozen=True, kw_only=True):
-    """An event on its way to a receiver."""
+    """An event on its way to an endpoint."""
 
     id: str
+    number: int  # in the log; see QUEUED and TEST
     type: str
     body: str
-    test: bool
     created: datetime
     state: State
     due: datetime
     attempts: int
+    overtakable: bool = False
+    after: int = -1  # the endpoint's position in the log; -1 if sent by hand
 
-
-class Waiting(Struct, frozen=True, kw_only=True):
-    """A pending event at its position among the node's events."""
-
-    position: int
-    due: datetime
-    overtakable: bool
+    @property
+    def test(self) -> bool:
+        """Whether it is a test, which is not sent again by itself."""
+        return self.number == TEST
 
 
 def judge(
@@ -145,12 +148,12 @@ def judge(
     )
 
 
-def next_up(pending: Iterable[Waiting], now: datetime) -> Waiting | None:
+def next_up(pending: Iterable[Message], now: datetime) -> Message | None:
     """Return the event to send now or, if it is not due yet, to wait for.
 
     `pending` is in the order of events.
     """
-    soonest: Waiting | None = None
+    soonest: Message | None = None
     for each in pending:
         if soonest is None or each.due < soonest.due:
             soonest = each

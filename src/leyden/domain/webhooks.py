@@ -17,11 +17,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 
+from leyden.domain.events import Event
 from leyden.errors import Malformed
-from leyden.values import Struct
 
 # The node states that are sent as webhooks.
 ANNOUNCED = frozenset({"waiting_unlock", "waiting_init", "stopped"})
+# The events of the log that say that a node has another status.
+_STATUSES = frozenset({*(f"node.{status}" for status in ANNOUNCED), "node.restored"})
 # The status in test events for nodes in another status. Receivers may act on it:
 # `waiting_unlock` would make an unlocker unlock, while this one is harmless.
 HARMLESS = "stopped"
@@ -43,76 +45,41 @@ class Type(StrEnum):
     ERROR = auto()
 
 
-class StatusChanged(Struct, frozen=True):
-    """A node's change to this status; sent for the statuses in ANNOUNCED."""
+def of_logged(event: Event) -> tuple[Type, dict[str, str]] | None:
+    """Return type and details of a logged event, as a node's webhook gets it.
 
-    status: str
+    None if the contract has no such event. All details are strings, such as `'true'`.
+    """
+    data = event.data
+    match event.type:
+        case "node.update_available":
+            return Type.UPDATE, {
+                "update_available": "true",
+                "lnd_version": str(data["version"]),
+                "service_version": str(data["service_version"]),
+            }
+        case "node.out_of_order_block":
+            line = str(data["log"])[:_LONGEST_LOG]
+            return Type.ERROR, {"type": "out_of_order_block", "log": line}
+        case _ if event.type in _STATUSES and data["status"] in ANNOUNCED:
+            return Type.STATUS, {"status": str(data["status"])}
+    return None
 
 
-class UpdateAvailable(Struct, frozen=True, kw_only=True):
-    """A newer lnd available for the node; sent once for each version."""
-
-    lnd_version: str
-    service_version: str
-
-
-class BlocksOutOfOrder(Struct, frozen=True):
-    """A line that the node's lnd logged about blocks out of order."""
-
-    log: str
-
-
-Event = StatusChanged | UpdateAvailable | BlocksOutOfOrder
-
-
-def new_test_event(status: str, asked: str | None) -> StatusChanged:
-    """Return a test event with the requested status, or else the actual one.
+def status_of_test(status: str, asked: str | None) -> str:
+    """Return the status of a test: the requested one, or else the actual one.
 
     Receivers are written for three states, so a test sends no other: for a node
     in another state it sends `stopped`, which is harmless.
     """
     if asked is not None and asked not in ANNOUNCED:
         raise Malformed(f"status: must be one of {', '.join(sorted(ANNOUNCED))}")
-    return StatusChanged(asked or (status if status in ANNOUNCED else HARMLESS))
+    return asked or (status if status in ANNOUNCED else HARMLESS)
 
 
-def type_of(event: Event) -> Type:
-    """Return the event's type as in the body."""
-    match event:
-        case StatusChanged():
-            return Type.STATUS
-        case UpdateAvailable():
-            return Type.UPDATE
-        case BlocksOutOfOrder():
-            return Type.ERROR
-
-
-def details(event: Event) -> dict[str, str]:
-    """Return the body's `details`: strings only, such as `'true'`."""
-    match event:
-        case StatusChanged(status):
-            return {"status": status}
-        case UpdateAvailable():
-            return {
-                "update_available": "true",
-                "lnd_version": event.lnd_version,
-                "service_version": event.service_version,
-            }
-        case BlocksOutOfOrder(log):
-            return {"type": "out_of_order_block", "log": log[:_LONGEST_LOG]}
-
-
-def body(event: Event, *, api: str) -> str:
-    """Return the event's body; `api` is the address of the node."""
-    content = {"type": type_of(event), "details": details(event), "api": api}
-    return _write(content)
-
-
-def once_key(event: Event) -> str | None:
-    """Return the key of an event that a node sends only once, else None."""
-    if isinstance(event, UpdateAvailable):
-        return f"update {event.lnd_version}"
-    return None
+def body(kind: Type, details: Mapping[str, str], *, api: str) -> str:
+    """Return the body of an event; `api` is the address of the node."""
+    return _write({"type": kind, "details": details, "api": api})
 
 
 def signature_headers(

@@ -13,7 +13,6 @@ from leyden.storage.commands import Commands
 from leyden.storage.corporate import CorporateAccounts
 from leyden.storage.counts import Counts
 from leyden.storage.coupons import Coupons
-from leyden.storage.deliveries import Deliveries
 from leyden.storage.email_links import EmailLinks
 from leyden.storage.email_subscriptions import EmailSubscriptions
 from leyden.storage.emails import Emails
@@ -43,11 +42,11 @@ from leyden.storage.peer_ports import PeerPorts
 from leyden.storage.people import People
 from leyden.storage.quotas import Quotas
 from leyden.storage.quotes import Quotes
-from leyden.storage.receivers import Receivers
 from leyden.storage.relocations import Relocations
 from leyden.storage.replaced_backups import ReplacedBackups
 from leyden.storage.replicas import Replicas
 from leyden.storage.reserved_coins import ReservedCoins
+from leyden.storage.retired_webhooks import RetiredWebhooks
 from leyden.storage.second_factors import SecondFactors
 from leyden.storage.seller import Seller
 from leyden.storage.sessions import Sessions
@@ -57,7 +56,6 @@ from leyden.storage.subscriptions import Subscriptions
 from leyden.storage.tasks import Tasks
 from leyden.storage.treasury import Treasury
 from leyden.storage.treasury_checks import TreasuryChecks
-from leyden.storage.webhooks import Webhooks
 
 _Store = TypeVar("_Store")
 
@@ -105,7 +103,6 @@ class Stores:
     corporate_accounts = _store(CorporateAccounts)
     counts = _store(Counts)
     coupons = _store(Coupons)
-    deliveries = _store(Deliveries)
     email_links = _store(EmailLinks)
     email_subscriptions = _store(EmailSubscriptions)
     emails = _store(Emails)
@@ -134,11 +131,11 @@ class Stores:
     people = _store(People)
     quotas = _store(Quotas)
     quotes = _store(Quotes)
-    receivers = _store(Receivers)
     relocations = _store(Relocations)
     replaced_backups = _store(ReplacedBackups)
     replicas = _store(Replicas)
     reserved_coins = _store(ReservedCoins)
+    retired_webhooks = _store(RetiredWebhooks)
     second_factors = _store(SecondFactors)
     seller = _store(Seller)
     node_keys = _store(NodeKeys)
@@ -148,4 +145,3 @@ class Stores:
     tasks = _store(Tasks)
     treasury = _store(Treasury)
     treasury_checks = _store(TreasuryChecks)
-    webhooks = _store(Webhooks)

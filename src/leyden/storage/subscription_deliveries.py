@@ -1,8 +1,13 @@
-"""The events sent to subscriptions, and each attempt."""
+"""Events on their way to endpoints, and each attempt to deliver them.
+
+What a subscription gets is in the log, and has a row here from the first attempt on. A
+node's three events are queued here in the transaction that made them true, because a
+newer status replaces one that waits.
+"""
 
 from collections.abc import Iterable
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, NamedTuple
 
 from leyden.domain.deliveries import Answer, Message, State, Verdict
 from leyden.domain.times import from_us, to_us
@@ -15,19 +20,19 @@ sql = SqlFile("subscription_deliveries")
 _MICROSECOND: Final = timedelta(microseconds=1)
 
 
-class LoggedMessage(Message, frozen=True, kw_only=True):
-    """An event of the log on its way; a test has the number 0."""
+class Attempt(NamedTuple):
+    """An attempt and its outcome."""
 
-    number: int
-    after: int = -1  # the subscription's position; -1 if sent by hand
+    at: datetime
+    answer: Answer
 
 
 class Sent(Struct, frozen=True, kw_only=True):
-    """An event that was sent, with its attempts."""
+    """An event for an endpoint, with its attempts."""
 
     position: int
-    message: LoggedMessage
-    attempts: list[tuple[datetime, Answer]]
+    message: Message
+    attempts: list[Attempt]
 
 
 class SubscriptionDeliveries:
@@ -36,10 +41,49 @@ class SubscriptionDeliveries:
     def __init__(self, run: Run) -> None:
         self._run = run
 
+    async def queue(
+        self, node_id: str, message: Message, *, once: str | None = None
+    ) -> bool:
+        """Queue an event for a node; return False if it is sent only once, and was."""
+        rows = await self._run(
+            sql.queue,
+            subscription_id=node_id,
+            event_id=message.id,
+            number=message.number,
+            type=message.type,
+            body=message.body,
+            created=to_us(message.created),
+            state=message.state,
+            due=to_us(message.due),
+            once=once,
+        )
+        return bool(rows)
+
+    async def supersede(self, node_id: str, kind: str) -> None:
+        """Drop the pending events of a type: a newer one replaces them."""
+        await self._run(sql.supersede, subscription_id=node_id, type=kind)
+
+    async def make_due(self, node_id: str, *, now: datetime) -> None:
+        """Make all pending events of this node due now."""
+        await self._run(sql.make_due, subscription_id=node_id, now=to_us(now))
+
+    async def give_up(self, node_id: str, *, before: datetime | None = None) -> None:
+        """Give up on a node's pending events, or on those queued before then."""
+        await self._run(
+            sql.give_up,
+            subscription_id=node_id,
+            before=AFTER_ALL if before is None else to_us(before),
+        )
+
+    async def pending(self, node_id: str, *, most: int = 20) -> list[Message]:
+        """Return a node's first pending events, in order."""
+        rows = await self._run(sql.pending, subscription_id=node_id, most=most)
+        return [_sent(row).message for row in rows]
+
     async def add_attempt(
         self,
         subscription_id: str,
-        message: LoggedMessage,
+        message: Message,
         answer: Answer,
         verdict: Verdict,
         *,
@@ -59,6 +103,7 @@ class SubscriptionDeliveries:
             created=to_us(message.created),
             state=state,
             due=to_us(verdict.due),
+            overtakable=int(verdict.overtakable),
         )
         delivery, number = rows[0]
         await self._run(
@@ -73,7 +118,7 @@ class SubscriptionDeliveries:
         )
 
     async def get(self, subscription_id: str, event_id: str) -> Sent:
-        """Return the sent event with this id, without attempts; or raise NotFound."""
+        """Return the event with this id, without attempts; or raise NotFound."""
         rows = await self._run(
             sql.get, subscription_id=subscription_id, event_id=event_id
         )
@@ -89,7 +134,7 @@ class SubscriptionDeliveries:
         most: int,
         hidden: Iterable[str] = (),
     ) -> list[Sent]:
-        """Return the events sent before this position, newest first.
+        """Return an endpoint's events before this position, newest first.
 
         Events of hidden types are left out.
         """
@@ -118,25 +163,27 @@ class SubscriptionDeliveries:
 
 
 def _sent(row: Row) -> Sent:
-    position, _, event_id, number, kind, body, created, state, due, attempts = row
+    position, _, event_id, number, kind, body, created, state, due, attempts, *rest = (
+        row
+    )
     return Sent(
         position=position,
-        message=LoggedMessage(
+        message=Message(
             id=event_id,
             number=number,
             type=kind,
             body=body,
-            test=number == 0,
             created=from_us(created),
             state=State(state),
             due=from_us(due),
             attempts=attempts,
+            overtakable=bool(rest[0]),
         ),
         attempts=[],
     )
 
 
-def _attempt(row: Row) -> tuple[datetime, Answer]:
+def _attempt(row: Row) -> Attempt:
     _, _, at, took, status, excerpt, error = row
     answer = Answer(
         status=status,
@@ -144,4 +191,4 @@ def _attempt(row: Row) -> tuple[datetime, Answer]:
         error=error,
         took=timedelta(microseconds=took),
     )
-    return from_us(at), answer
+    return Attempt(from_us(at), answer)

@@ -1,29 +1,49 @@
-"""Subscriptions: webhook endpoints of organizations."""
+"""Endpoints that get events: subscriptions of organizations, and nodes' webhooks."""
 
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Final, Self
 
+import msgspec
+
 from leyden.domain.chat import Format, content_type
 from leyden.domain.deliveries import Pause
 from leyden.domain.times import from_us, to_us
 from leyden.errors import NotFound
-from leyden.storage.addressees import Addressee
 from leyden.storage.statements import Row, Run, SqlFile, Step, Value
-from leyden.values import hiding, replace
+from leyden.values import Struct, hiding, replace
 
 sql = SqlFile("subscriptions")
 
 SUBSCRIPTIONS: Final = "subscriptions"  # a kind of task; its key is the id
+NODE_WEBHOOKS: Final = "node webhooks"  # a kind of task; its key is the node's id
 
 
-class Subscription(Addressee, frozen=True, kw_only=True):
-    """An organization's webhook endpoint, and its position in the log."""
+class _Settings(msgspec.Struct):
+    webhook: str
+
+
+_read_settings = msgspec.json.Decoder(_Settings).decode
+
+
+class Subscription(Struct, frozen=True, kw_only=True):
+    """An endpoint, and its position in its organization's log.
+
+    A node's webhook has the node's id. Its URL is in the node's settings, its secret in
+    the node's launch spec, and its events are queued for it.
+    """
 
     id: str
+    organization_id: str
+    url: str
     description: str
     types: tuple[str, ...]  # a type, `order.*`, or `*`
     created: datetime
+    sealed_secret: bytes
+    sealed_old_secret: bytes | None
+    old_secret_until: datetime | None
+    failing_since: datetime | None
+    pause: Pause | None
     stopped: bool  # by its owner
     position: int
     attempts: int
@@ -34,14 +54,19 @@ class Subscription(Addressee, frozen=True, kw_only=True):
     __repr__ = hiding("sealed_secret", "sealed_old_secret", "sealed_url")
 
     @property
-    def key(self) -> str:
-        """The key of its task."""
-        return self.id
+    def is_of_node(self) -> bool:
+        """Whether it is a node's webhook."""
+        return self.format is Format.NODE
+
+    @property
+    def task(self) -> str:
+        """The kind of its task."""
+        return NODE_WEBHOOKS if self.is_of_node else SUBSCRIPTIONS
 
     @property
     def named(self) -> Mapping[str, str]:
         """The fields that identify it in log lines."""
-        return {"subscription": self.id}
+        return {"node" if self.is_of_node else "subscription": self.id}
 
     @property
     def is_signed(self) -> bool:
@@ -63,16 +88,33 @@ class Subscription(Addressee, frozen=True, kw_only=True):
     @property
     def purpose(self) -> str:
         """The purpose that its secret is sealed for."""
-        return secret_purpose(self.id)
+        return secret_purpose(self.id, self.format)
+
+    @property
+    def old_purpose(self) -> str:
+        """The purpose that a replaced secret is sealed for."""
+        return old_purpose(self.purpose)
 
     def without_failures(self) -> Self:
         """Return a copy that is neither failing nor paused."""
         return replace(self, failing_since=None, pause=None)
 
 
-def secret_purpose(subscription_id: str) -> str:
-    """Return the purpose that a subscription's secret is sealed for."""
-    return f"secret of subscription {subscription_id}"
+def secret_purpose(id_: str, format_: str = Format.STANDARD) -> str:
+    """Return the purpose that an endpoint's secret is sealed for."""
+    if format_ == Format.NODE:
+        return webhook_secret_purpose(id_)
+    return f"secret of subscription {id_}"
+
+
+def webhook_secret_purpose(node_id: str) -> str:
+    """Return the purpose that the secret of a node's webhook is sealed for."""
+    return f"webhook secret of {node_id}"
+
+
+def old_purpose(purpose: str) -> str:
+    """Return the purpose that a secret is sealed for once it is replaced."""
+    return f"old {purpose}"
 
 
 def url_purpose(subscription_id: str) -> str:
@@ -109,6 +151,21 @@ class Subscriptions:
         rows = await self._run(sql.get, id=subscription_id)
         return subscription_of(rows[0]) if rows else None
 
+    async def find_of_node(self, node_id: str) -> Subscription | None:
+        """Return a node's webhook; None if the node does not exist."""
+        rows = await self._run(sql.get_of_node, node_id=node_id)
+        return _of_node(node_id, rows[0]) if rows else None
+
+    async def get_of_node(self, node_id: str) -> Subscription:
+        """Return a node's webhook, or raise NotFound."""
+        if (found := await self.find_of_node(node_id)) is None:
+            raise NotFound
+        return found
+
+    async def keep_of_node(self, node_id: str, *, now: datetime) -> None:
+        """Store that a node's webhook gets events, unless it is stored."""
+        await self._run(sql.keep_of_node, node_id=node_id, created=to_us(now))
+
     async def lock(self, subscription_id: str) -> Subscription:
         """Return a subscription, locked until the transaction ends, or NotFound."""
         rows = await self._run(sql.lock, id=subscription_id)
@@ -125,6 +182,11 @@ class Subscriptions:
         """Return active subscriptions that are behind the log and have no task."""
         rows = await self._run(sql.without_task, kind=SUBSCRIPTIONS)
         return [subscription_of(row) for row in rows]
+
+    async def nodes_without_task(self) -> list[str]:
+        """Return nodes with pending events, and no task that sends them."""
+        rows = await self._run(sql.nodes_without_task, kind=NODE_WEBHOOKS)
+        return [node_id for (node_id,) in rows]
 
     async def count(self, organization_id: str) -> int:
         """Count an organization's subscriptions."""
@@ -174,9 +236,17 @@ class Subscriptions:
         )
 
     async def set_secret(
-        self, subscription_id: str, sealed: bytes, *, old: bytes, until: datetime
+        self,
+        subscription_id: str,
+        sealed: bytes | None,
+        *,
+        old: bytes,
+        until: datetime,
     ) -> None:
-        """Store a new secret; until then requests are also signed with the old one."""
+        """Store a new secret; until then requests are also signed with the old one.
+
+        None is for a node's webhook, whose secret is in the node's launch spec.
+        """
         await self._run(
             sql.set_secret,
             id=subscription_id,
@@ -186,7 +256,7 @@ class Subscriptions:
         )
 
     async def delete(self, subscription_id: str) -> None:
-        """Delete a subscription with its deliveries."""
+        """Delete an endpoint with its deliveries."""
         await self._run(sql.delete, id=subscription_id)
 
 
@@ -222,7 +292,7 @@ def subscription_of(row: Row) -> Subscription:
         description=description,
         types=tuple(types.strip(",").split(",")),
         created=from_us(created),
-        sealed_secret=secret,
+        sealed_secret=secret or b"",  # a node's is elsewhere
         sealed_old_secret=old,
         old_secret_until=from_us(until) if until is not None else None,
         failing_since=from_us(failing_since) if failing_since is not None else None,
@@ -233,6 +303,28 @@ def subscription_of(row: Row) -> Subscription:
         due=from_us(due),
         format=Format(format_),
         sealed_url=sealed_url,
+    )
+
+
+def _of_node(node_id: str, row: Row) -> Subscription:
+    organization_id, created, settings, secret, old, until, since, pause = row
+    return Subscription(
+        id=node_id,
+        organization_id=organization_id,
+        url=_read_settings(settings).webhook,
+        format=Format.NODE,
+        description="",
+        types=(),
+        created=from_us(created),
+        sealed_secret=secret,
+        sealed_old_secret=old,
+        old_secret_until=from_us(until) if until is not None else None,
+        failing_since=from_us(since) if since is not None else None,
+        pause=Pause(pause) if pause is not None else None,
+        stopped=False,
+        position=0,
+        attempts=0,
+        due=from_us(created),
     )
 
 

@@ -1,4 +1,4 @@
-"""Tables of subscriptions: organizations' endpoints, and what was sent to them."""
+"""Tables of endpoints: subscriptions, nodes' webhooks, and what is sent to them."""
 
 from sqlalchemy import (
     BigInteger,
@@ -24,14 +24,16 @@ _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 subscriptions = Table(
     "subscription",
     metadata,
-    Column("id", Text, primary_key=True),
-    # Not a foreign key, because the installation has no row of its own.
+    Column("id", Text, primary_key=True),  # of a node's webhook: the node's
+    # Not a foreign key, because the installation has no row of its own. It is empty for
+    # a node's webhook: only the node says whose it is.
     Column("organization_id", Text, nullable=False),
     Column("url", Text, nullable=False),
     Column("description", Text, nullable=False),
     Column("types", Text, nullable=False),  # ",order.*,node.running,": `*` is all
     Column("created", BigInteger, nullable=False),
-    Column("sealed_secret", LargeBinary, nullable=False, info=SEALED),
+    # NULL for a node's webhook: it is in the node's launch spec.
+    Column("sealed_secret", LargeBinary, info=SEALED),
     # The previous secret, with which requests are also signed until then.
     Column("sealed_old_secret", LargeBinary, info=SEALED),
     Column("old_secret_until", BigInteger),
@@ -64,16 +66,27 @@ deliveries = Table(
         nullable=False,
     ),
     Column("event_id", Text, nullable=False),  # the receiver's `webhook-id`
-    Column("number", BigInteger, nullable=False),  # in the log; 0 is a test
+    # In the log; 0 is a test, and -1 was queued for a node.
+    Column("number", BigInteger, nullable=False),
     Column("type", Text, nullable=False),
     Column("body", Text, nullable=False),
     Column("created", BigInteger, nullable=False),
     Column("state", Text, nullable=False),
     Column("due", BigInteger, nullable=False),
     Column("attempts", Integer, nullable=False),
+    Column("overtakable", Integer, nullable=False, server_default="0"),
+    Column("once", Text),  # the key under which a node sends it only once
     UniqueConstraint("subscription_id", "event_id"),
     one_of("state", State),
     Index("ix_subscription_delivery_subscription_id", "subscription_id", "position"),
+)
+_pending = deliveries.c.state == "pending"
+Index(
+    "ix_subscription_delivery_pending",
+    deliveries.c.subscription_id,
+    deliveries.c.position,
+    sqlite_where=_pending,
+    postgresql_where=_pending,
 )
 
 attempts = Table(

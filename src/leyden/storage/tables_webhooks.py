@@ -1,4 +1,7 @@
-"""Tables for webhooks: events, receivers and attempts."""
+"""Tables of nodes' webhooks in the last release, which runs beside this one.
+
+Its rows are moved to those of `tables_subscriptions`; these go with the next release.
+"""
 
 from sqlalchemy import (
     BigInteger,
@@ -21,8 +24,6 @@ from leyden.storage.tables import SEALED, metadata, one_of
 # SQLite numbers rows by itself only where the type is its own word for integer.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
 
-# The state of a node's receiver; most have no row. Its URL is in the node's settings,
-# its secret in the node's launch spec.
 receivers = Table(
     "webhook_receiver",
     metadata,

@@ -70,15 +70,24 @@ def of_settings(visit: Visit, node: Node, restarting: Sequence[str]) -> Response
 
 
 async def rotate_secret(visit: Visit) -> Response:
-    """Ask before a webhook's secret is replaced."""
+    """Ask before the secret of a node's webhook is replaced."""
     node = await views.get(fleet_of(visit), *which(visit))
-    rules = dispatcher_of(visit).rules
+    back = f"{node_root(visit)}/webhook"
+    return of_secret(visit, node.name, back=back, shows_secret=True)
+
+
+def of_secret(
+    visit: Visit, name: str, *, back: str, shows_secret: bool = False
+) -> Response:
+    """Ask before the secret of an endpoint is replaced, which it may be sent."""
+    signs = words.span(dispatcher_of(visit).rules.old_secret_signs)
     return asked(
         visit,
         "rotate-secret",
-        back=f"{node_root(visit)}/webhook",
-        node=node,
-        signs=words.span(rules.old_secret_signs),
+        back=back,
+        name=name,
+        signs=signs,
+        shows_secret=shows_secret,
     )
 
 

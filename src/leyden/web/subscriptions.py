@@ -15,8 +15,7 @@ from leyden.services.deliveries import (
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.values import replace
 from leyden.web import subscription_pages as pages
-from leyden.web import words
-from leyden.web.confirmations import asked
+from leyden.web.confirmations import asked, of_secret
 from leyden.web.events import log_of, log_root
 from leyden.web.fleet import dispatcher_of
 from leyden.web.forms import Form
@@ -113,12 +112,8 @@ async def resend(visit: Visit) -> Response:
 
 async def ask_rotate(visit: Visit) -> Response:
     """Ask before the secret is replaced."""
-    signs = words.span(dispatcher_of(visit).rules.old_secret_signs)
     found = await pages.find(visit)
-    template = "rotate-subscription-secret"
-    return asked(
-        visit, template, back=pages.root(visit), subscription=found, signs=signs
-    )
+    return of_secret(visit, found.url, back=pages.root(visit))
 
 
 async def rotate(visit: Visit) -> Response:

@@ -77,9 +77,9 @@ async def _shown(
         "nodes/webhook.html",
         view.node,
         typed=view.node.settings.webhook if typed is None else typed,
-        receiver=overview.receiver,
+        endpoint=overview.endpoint,
         deliveries=overview.deliveries,
-        older=overview.deliveries[-1].event.position if full else 0,
+        older=overview.deliveries[-1].position if full else 0,
         secret=view.settings["webhook_secret"],
         refused=wrong,
     )

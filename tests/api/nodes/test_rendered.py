@@ -4,7 +4,7 @@ from typing import Any
 
 from leyden.domain.observations import State
 from leyden.services.platform import Platform
-from leyden.storage.receivers import webhook_secret_purpose
+from leyden.storage.subscriptions import webhook_secret_purpose
 from tests.api.conftest import Caller
 from tests.services.fleet_harness import FleetHarness
 

@@ -1,6 +1,6 @@
-"""The dispatcher: delivers events to receivers, of nodes and of subscriptions.
+"""The dispatcher: delivers events to endpoints, of organizations and of nodes.
 
-1. Look up the next event for the receiver (mail.py).
+1. Look up the next event for the endpoint (pending.py).
 2. Send it, with no transaction open, over a connection that lasts for the
    whole run.
 3. Save the result, together with what follows: the next event, a later
@@ -29,14 +29,14 @@ from leyden.domain.deliveries import (
 from leyden.domain.times import Clock
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.domain.webhooks import signature_headers
+from leyden.services.deliveries import pending
 from leyden.services.deliveries.concurrency import Concurrency
-from leyden.services.deliveries.mail import A, M, Mail
 from leyden.services.deliveries.manual_limits import ManualLimit
 from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.addressees import Addressee
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.storage.stores import Stores
+from leyden.storage.subscriptions import NODE_WEBHOOKS, Subscription
 from leyden.values import Struct, field, replace
 from leyden.webhooks.base import Connection, Sender
 
@@ -49,6 +49,7 @@ _DELIVERY: Final = Histogram(
 log = logging.getLogger(__name__)
 
 FORGETTING = "forget webhooks"  # a kind of task
+RETIRED = "webhooks"  # a kind of task of the release before this one
 _FORGET_EVERY = timedelta(hours=1)
 _FORGOTTEN_AT_ONCE = 500
 # A run ends after so many events, or so long: the URL may have changed.
@@ -84,28 +85,28 @@ class Dispatcher(Struct, frozen=True, kw_only=True):
     by_hand: ManualLimit = field(default_factory=ManualLimit)
 
 
-async def deliver(dispatcher: Dispatcher, mail: Mail[A, M], due: ClaimedTask) -> None:
-    """Deliver a receiver's pending events, in order, as long as accepted.
+async def deliver(dispatcher: Dispatcher, due: ClaimedTask) -> None:
+    """Deliver an endpoint's pending events, in order, as long as accepted.
 
     Postponed for a moment if the organization has its fair share in flight.
     """
-    receiver = await mail.find(dispatcher.database.reader, due.key)
+    receiver = await pending.find(dispatcher.database.reader, due.claim.kind, due.key)
     if receiver is None or receiver.pause is not None or not receiver.url:
         return
     with dispatcher.concurrency.enter(receiver.organization_id) as entered:
         if entered:
-            await _run_next(dispatcher, mail, due, receiver)
+            await _run_next(dispatcher, due, receiver)
             return
     async with due.transaction() as tx:
         await due.reschedule(tx, due=dispatcher.clock() + _PUT_OFF)
 
 
 async def _run_next(
-    dispatcher: Dispatcher, mail: Mail[A, M], due: ClaimedTask, receiver: A
+    dispatcher: Dispatcher, due: ClaimedTask, receiver: Subscription
 ) -> None:
     reader = dispatcher.database.reader
     begun = dispatcher.clock()
-    event, alone = await mail.next(reader, receiver, now=begun)
+    event, alone = await pending.next_event(reader, receiver, now=begun)
     if event is None:
         return
     until = begun + _LONGEST_RUN
@@ -122,14 +123,14 @@ async def _run_next(
                 # The task before its events, as `announcements.announce` locks them.
                 await tx.tasks.lock(due.claim)
                 receiver = await record(
-                    dispatcher, tx, mail, receiver, event, answer, at=begun
+                    dispatcher, tx, receiver, event, answer, at=begun
                 )
                 # What was announced meanwhile has made the task due once more.
                 if receiver.pause is not None or (alone and answer.is_success):
                     await due.done(tx)
                     return
             # Not in the transaction: it may be far away in a long log.
-            event, alone = await mail.next(reader, receiver, now=now)
+            event, alone = await pending.next_event(reader, receiver, now=now)
             if event is None:
                 return
             if event.due > now or is_moved(former, receiver):
@@ -143,29 +144,41 @@ async def prune(dispatcher: Dispatcher, due: ClaimedTask) -> None:
     """Delete events and their attempts that are past retention."""
     now = dispatcher.clock()
     async with due.transaction() as tx:
-        forgotten = await tx.deliveries.prune(
+        forgotten = await tx.subscription_deliveries.prune(
             before=now - dispatcher.rules.kept, most=_FORGOTTEN_AT_ONCE
         )
-        sent = await tx.subscription_deliveries.prune(
-            before=now - dispatcher.rules.kept, most=_FORGOTTEN_AT_ONCE
-        )
-        rest = _FORGOTTEN_AT_ONCE in (forgotten, sent)
-        await due.reschedule(tx, due=now if rest else now + _FORGET_EVERY)
+        full = forgotten == _FORGOTTEN_AT_ONCE
+        for node_id in await tx.retired_webhooks.nodes(most=_FORGOTTEN_AT_ONCE):
+            await tx.tasks.put(RETIRED, node_id, due=now)
+        await due.reschedule(tx, due=now if full else now + _FORGET_EVERY)
+
+
+async def retire(dispatcher: Dispatcher, due: ClaimedTask) -> None:
+    """Take over what the release before this one stored for a node's webhook."""
+    now, node_id = dispatcher.clock(), due.key
+    async with due.transaction() as tx:
+        await tx.tasks.put(NODE_WEBHOOKS, node_id, due=now)
+        await tx.subscriptions.keep_of_node(node_id, now=now)
+        await tx.retired_webhooks.move(node_id)
+        await due.done(tx)
 
 
 async def send(
     line: Connection,
-    to: Addressee,
+    to: Subscription,
     secrets: list[str],
     event: Message,
     *,
     now: datetime,
 ) -> Answer:
-    """Send one event; programs get it signed with the current time."""
+    """Send one event; programs get it signed with the current time.
+
+    A node's webhook also gets the secret itself, as the API requires.
+    """
     if not to.is_signed:
         return await line.post({"Content-Type": to.content_type}, event.body.encode())
     headers = signature_headers(secrets, event_id=event.id, sent=now, body=event.body)
-    if not to.shows_secret:
+    if not to.is_of_node:
         del headers["Service-Secret"]
     return await line.post(headers, event.body.encode())
 
@@ -173,13 +186,12 @@ async def send(
 async def record(
     dispatcher: Dispatcher,
     tx: Stores,
-    mail: Mail[A, M],
-    receiver: A,
-    event: M,
+    receiver: Subscription,
+    event: Message,
     answer: Answer,
     *,
     at: datetime,
-) -> A:
+) -> Subscription:
     """Save an attempt and its effect on the event; return the new receiver.
 
     A delivered event stays delivered, and a failure does not make an event
@@ -187,10 +199,10 @@ async def record(
     that was replaced meanwhile says nothing about the new one, which gets the event.
     """
     if not answer.is_success:
-        present = await mail.find(tx, receiver.key)
+        present = await pending.find(tx, receiver.task, receiver.id)
         if present is not None and is_moved(receiver, present):
             again = Verdict(state=State.PENDING, due=dispatcher.clock())
-            await mail.settle(tx, receiver, event, answer, again, at=at)
+            await pending.settle(tx, receiver, event, answer, again, at=at)
             return present
     verdict = judge(
         answer,
@@ -202,7 +214,7 @@ async def record(
         retries=dispatcher.rules.retries,
         patience=dispatcher.rules.patience,
     )
-    await mail.settle(tx, receiver, event, answer, verdict, at=at)
+    await pending.settle(tx, receiver, event, answer, verdict, at=at)
     _log_outcome(receiver, event, answer, verdict)
     is_first = event.state is State.PENDING and not event.test
     if verdict.state is State.DELIVERED and is_first:
@@ -211,14 +223,14 @@ async def record(
     pause = None if answer.is_success else verdict.pause or receiver.pause
     if (since, pause) == (receiver.failing_since, receiver.pause):
         return receiver
-    await mail.set_health(tx, receiver, failing_since=since, pause=pause)
+    await tx.subscriptions.set_health(receiver.id, failing_since=since, pause=pause)
     if receiver.pause is not None and pause is None:
         patience = dispatcher.rules.patience
-        await mail.resume(tx, receiver, now=at, patience=patience)
+        await pending.resume(tx, receiver, now=at, patience=patience)
     return replace(receiver, failing_since=since, pause=pause)
 
 
-def place_of(dispatcher: Dispatcher, receiver: Addressee) -> str:
+def place_of(dispatcher: Dispatcher, receiver: Subscription) -> str:
     """Return the URL to send to, which may be a secret."""
     if receiver.sealed_place is None:
         return receiver.url
@@ -227,7 +239,7 @@ def place_of(dispatcher: Dispatcher, receiver: Addressee) -> str:
 
 
 def open_secrets(
-    dispatcher: Dispatcher, receiver: Addressee, *, now: datetime
+    dispatcher: Dispatcher, receiver: Subscription, *, now: datetime
 ) -> list[str]:
     """Return the secret, followed by the previous one while it still signs."""
     purpose = receiver.purpose
@@ -238,13 +250,13 @@ def open_secrets(
     return [secret.decode() for secret in opened]
 
 
-def is_moved(before: Addressee, after: Addressee) -> bool:
+def is_moved(before: Subscription, after: Subscription) -> bool:
     """Return whether the receiver has another URL."""
     return (before.url, before.sealed_place) != (after.url, after.sealed_place)
 
 
 def _log_outcome(
-    receiver: Addressee, event: Message, answer: Answer, verdict: Verdict
+    receiver: Subscription, event: Message, answer: Answer, verdict: Verdict
 ) -> None:
     if verdict.state is State.DELIVERED:
         return  # kept with its attempts; a line each would be most of the log

@@ -1,4 +1,4 @@
-"""What is sent to a subscription by hand: a test, an event again, or all since then."""
+"""What is sent to an endpoint by hand: a test, an event again, or all since then."""
 
 import secrets
 from collections.abc import Collection
@@ -8,7 +8,7 @@ from typing import Final
 
 from leyden.domain import cursors
 from leyden.domain.accounts import Scope
-from leyden.domain.deliveries import State
+from leyden.domain.deliveries import TEST, Message, State
 from leyden.domain.events import types_of
 from leyden.domain.times import to_iso, to_us
 from leyden.errors import Malformed, NotFound, TooMany
@@ -28,11 +28,11 @@ from leyden.services.deliveries.owned_subscriptions import (
     lock,
     types_sent,
 )
-from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL, written
+from leyden.services.deliveries.pending import written
 from leyden.services.events import log
 from leyden.storage.stores import Stores
-from leyden.storage.subscription_deliveries import LoggedMessage, Sent
-from leyden.storage.subscriptions import SUBSCRIPTIONS, Subscription
+from leyden.storage.subscription_deliveries import Sent
+from leyden.storage.subscriptions import Subscription
 from leyden.values import replace
 
 _COUNTED: Final = "resends"
@@ -110,7 +110,9 @@ async def redeliver(
     kept = await reader.subscription_deliveries.get(found.id, event_id)
     if kept.message.type in hidden_types(organization_id, scopes):
         raise NotFound
-    return await _send(dispatcher, found, kept.message, scopes=scopes, actor=actor)
+    async with dispatcher.database.transaction() as tx:
+        await confirm(tx, organization_id, scopes, actor=actor)
+    return await send_now(dispatcher, found, kept.message)
 
 
 async def test(
@@ -138,18 +140,19 @@ async def test(
         organization_id=organization_id,
         data=dict(types_of(organization_id)[chosen].example),
     )
-    message = LoggedMessage(
+    message = Message(
         id=event_id,
-        number=0,
+        number=TEST,
         type=chosen,
         body=written(found.format, event, test=True),
-        test=True,
         created=now,
         state=State.FAILED,
         due=now,
         attempts=0,
     )
-    return await _send(dispatcher, found, message, scopes=scopes, actor=actor)
+    async with dispatcher.database.transaction() as tx:
+        await confirm(tx, organization_id, scopes, actor=actor)
+    return await send_now(dispatcher, found, message)
 
 
 async def _count_resend(
@@ -167,16 +170,11 @@ async def _count_resend(
         )
 
 
-async def _send(
-    dispatcher: Dispatcher,
-    to: Subscription,
-    message: LoggedMessage,
-    *,
-    scopes: Collection[Scope],
-    actor: str,
-) -> Sent:
-    async with dispatcher.database.transaction() as tx:
-        await confirm(tx, to.organization_id, scopes, actor=actor)
+async def send_now(dispatcher: Dispatcher, to: Subscription, message: Message) -> Sent:
+    """Send an event now, for somebody who may; return what came of it.
+
+    If there were too many lately, raise TooMany and store nothing.
+    """
     begun = dispatcher.clock()
     dispatcher.by_hand.take(to.organization_id, to.url, at_s=begun.timestamp())
     signing = open_secrets(dispatcher, to, now=begun)
@@ -185,9 +183,8 @@ async def _send(
         answer = await send(line, to, signing, message, now=begun)
     async with dispatcher.database.transaction() as tx:
         # The task before its row, as the dispatcher locks them.
-        await tx.tasks.put(SUBSCRIPTIONS, to.id, due=begun)
-        await tx.subscriptions.lock(to.id)
-        await record(dispatcher, tx, SUBSCRIPTION_MAIL, to, message, answer, at=begun)
+        await tx.tasks.put(to.task, to.id, due=begun)
+        await record(dispatcher, tx, to, message, answer, at=begun)
         position = (await tx.subscription_deliveries.get(to.id, message.id)).position
         sent, *_ = await tx.subscription_deliveries.page(
             to.id, before=position + 1, most=1

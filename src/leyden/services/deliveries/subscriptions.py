@@ -181,9 +181,6 @@ async def rotate_secret(
 ) -> Rotated:
     """Replace the secret; the old one signs beside the new one for a day."""
     now = dispatcher.clock()
-    until = now + dispatcher.rules.old_secret_signs
-    new = secrets.token_hex(_SECRET_BYTES)
-    seal = dispatcher.sealer.seal
     async with dispatcher.database.transaction() as tx:
         found = await lock(
             tx, organization_id, subscription_id, scopes, actor=actor, now=now
@@ -192,14 +189,28 @@ async def rotate_secret(
             raise Conflict(
                 "a chat endpoint has no secret, because its messages are not signed"
             )
-        old, *_ = open_secrets(dispatcher, found, now=now)
-        await tx.subscriptions.set_secret(
-            subscription_id,
-            seal(new.encode(), purpose=found.purpose),
-            old=seal(old.encode(), purpose=found.old_purpose),
-            until=until,
-        )
+        rotated = await replace_secret(dispatcher, tx, found, now=now)
         await audit(tx, found, "subscription secret rotated", actor=actor, now=now)
+    return rotated
+
+
+async def replace_secret(
+    dispatcher: Dispatcher, tx: Stores, of: Subscription, *, now: datetime
+) -> Rotated:
+    """Replace the secret of an endpoint, which is locked."""
+    until = now + dispatcher.rules.old_secret_signs
+    seal = dispatcher.sealer.seal
+    old, *_ = open_secrets(dispatcher, of, now=now)
+    new = secrets.token_hex(_SECRET_BYTES)
+    sealed = seal(new.encode(), purpose=of.purpose)
+    if of.is_of_node:
+        await tx.launch_specs.set_webhook_secret(of.id, sealed)
+    await tx.subscriptions.set_secret(
+        of.id,
+        None if of.is_of_node else sealed,
+        old=seal(old.encode(), purpose=of.old_purpose),
+        until=until,
+    )
     return Rotated(secret=new, old_signs_until=until)
 
 

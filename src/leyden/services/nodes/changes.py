@@ -11,7 +11,6 @@ from prometheus_client import Counter, Histogram
 
 from leyden.domain.node_moves import Step, plan
 from leyden.domain.nodes import DesiredState, Node, Status
-from leyden.domain.webhooks import StatusChanged
 from leyden.services.nodes import announcements, node_events
 from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, Ports
 from leyden.services.nodes.routes import route_to
@@ -46,7 +45,8 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
     if after == before:
         return before
     await tx.nodes.save(before, after)
-    tx.events.add(*node_events.of_change(before, after), at=now)
+    events = [*node_events.of_change(before, after)]
+    tx.events.add(*events, at=now)
     if _route_changes(before, after):
         await tx.tasks.put(ROUTES, EVERYTHING, due=now)
     if plan(after, now) is not Step.NOTHING and not _became_unknown(before, after):
@@ -59,7 +59,7 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
     if before.has_process and not after.has_process:
         _record_end(before, after)
     if after.status is not before.status:
-        await announcements.announce(tx, after, [StatusChanged(after.status)], now=now)
+        await announcements.announce(tx, after, events, now=now)
         log.info("node %s: %s → %s", after.id, before.status, after.status)
         if after.status is Status.WAITING_INIT and _is_first_start(after):
             _ANSWERING.observe((now - after.created).total_seconds())

@@ -9,7 +9,8 @@ from datetime import datetime
 from typing import Final
 
 from leyden.domain.nodes import Node
-from leyden.domain.webhooks import BlocksOutOfOrder
+from leyden.domain.times import is_recent
+from leyden.lnd.log import QUIET
 from leyden.services.nodes import announcements, node_events
 from leyden.storage.stores import Stores
 
@@ -21,11 +22,16 @@ log = logging.getLogger(__name__)
 async def announce_out_of_order(
     tx: Stores, node: Node, line: str, *, now: datetime
 ) -> None:
-    """Announce that lnd's blocks come out of order, in its own words."""
+    """Announce that lnd's blocks come out of order, unless that was a moment ago.
+
+    The reader of the log may have been restarted amid a burst of lines.
+    """
     log.warning("node %s: blocks arrive out of order", node.id)
-    event = BlocksOutOfOrder(line)
-    await announcements.announce(tx, node, [event], now=now)
-    await node_events.record_blocks(tx, node, event.log, now=now)
+    event = node_events.of_blocks(node, line)
+    last = await tx.events.logged_at(node.organization_id, event.once)
+    if last is None or not is_recent(last, now=now, within=QUIET):
+        tx.events.add(event, at=now)
+        await announcements.announce(tx, node, [event], now=now)
 
 
 async def record_removed(tx: Stores, node: Node, *, number: int, now: datetime) -> None:

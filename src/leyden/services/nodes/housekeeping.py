@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from leyden.domain import versions
+from leyden.domain.events import Event
 from leyden.domain.nodes import DesiredState, Node, Status
 from leyden.domain.times import is_recent
-from leyden.domain.webhooks import UpdateAvailable
 from leyden.errors import Stale
 from leyden.lnd.tail import NewLines
 from leyden.services.nodes import (
@@ -154,12 +154,10 @@ async def notify_of_updates(fleet: Fleet) -> None:
     """Notify owners whose nodes can be updated, once for each version."""
     now, reader = fleet.clock(), fleet.database.reader
     for node in await reader.nodes.all_():
-        update = update_for(fleet, node)
+        update = _update_for(fleet, node)
         if update is None or node.wanted is DesiredState.DELETED:
             continue
-        once = node_events.update_once(node, update)
-        is_new = await reader.events.logged_at(node.organization_id, once) is None
-        if is_new or node.settings.webhook:
+        if node.settings.webhook or not await _is_logged(reader, update):
             async with fleet.database.transaction() as tx:
                 locked = await tx.nodes.lock(node.id)
                 await announce_update(fleet, tx, locked, now=now)
@@ -168,20 +166,25 @@ async def notify_of_updates(fleet: Fleet) -> None:
 async def announce_update(
     fleet: Fleet, tx: Stores, node: Node, *, now: datetime
 ) -> None:
-    """Announce the version that the node can be updated to, if any."""
-    if (event := update_for(fleet, node)) is not None:
-        await announcements.announce(tx, node, [event], now=now)
-        await node_events.record_update(tx, node, event, now=now)
+    """Announce the version that the node can be updated to, if any, once for each.
+
+    Its webhook may have been set after the log has it, and gets it, too.
+    """
+    if (update := _update_for(fleet, node)) is not None:
+        await announcements.announce(tx, node, [update], now=now)
+        if not await _is_logged(tx, update):
+            tx.events.add(update, at=now)
 
 
-def update_for(fleet: Fleet, node: Node) -> UpdateAvailable | None:
-    """Return the version that the node can be updated to, if any."""
+def _update_for(fleet: Fleet, node: Node) -> Event | None:
     newer = versions.newest_for(node.version, fleet.rules.catalogue)
     if newer is None:
         return None
-    return UpdateAvailable(
-        lnd_version=str(newer), service_version=fleet.rules.service_version
-    )
+    return node_events.of_update(node, str(newer), fleet.rules.service_version)
+
+
+async def _is_logged(stores: Stores, event: Event) -> bool:
+    return await stores.events.logged_at(event.organization_id, event.once) is not None
 
 
 async def _store_key(fleet: Fleet, node: Node) -> None:

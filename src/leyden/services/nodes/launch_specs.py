@@ -14,8 +14,8 @@ from leyden.runtimes.base import LaunchSpec
 from leyden.services.nodes import issuance
 from leyden.services.nodes.fleet import Fleet
 from leyden.storage.launch_specs import SealedLaunchSpec
-from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.stores import Stores
+from leyden.storage.subscriptions import webhook_secret_purpose
 
 _SECRET_BYTES = 32
 

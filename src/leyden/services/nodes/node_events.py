@@ -1,7 +1,6 @@
 """Events of nodes, for the event log of their organization.
 
-These are beside the three events of a node's own webhook, which stay as the contract
-has them (webhooks.py).
+A node's own webhook gets some of them, as the contract has them (announcements.py).
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,9 +9,7 @@ from typing import Final
 
 from leyden.domain.events import Event
 from leyden.domain.nodes import DesiredState, Node, Status
-from leyden.domain.times import is_recent, to_iso
-from leyden.domain.webhooks import UpdateAvailable
-from leyden.lnd.log import QUIET
+from leyden.domain.times import to_iso
 from leyden.storage.stores import Stores
 
 _TOLD: Final = frozenset(
@@ -70,33 +67,21 @@ def of_settings(node: Node, names: Iterable[str]) -> Event:
     return _event(node, "settings_changed", settings=sorted(names))
 
 
-async def record_update(
-    tx: Stores, node: Node, update: UpdateAvailable, *, now: datetime
-) -> None:
-    """Announce a newer version, once for each; the node is locked, or new."""
-    once = update_once(node, update)
-    if await tx.events.logged_at(node.organization_id, once) is None:
-        event = _event(
-            node,
-            "update_available",
-            once=once,
-            version=update.lnd_version,
-            service_version=update.service_version,
-        )
-        tx.events.add(event, at=now)
+def of_update(node: Node, version: str, service_version: str) -> Event:
+    """Return the event of a newer lnd version, logged once for each."""
+    once = f"{node.id} update {version}"
+    return _event(
+        node,
+        "update_available",
+        once=once,
+        version=version,
+        service_version=service_version,
+    )
 
 
-def update_once(node: Node, update: UpdateAvailable) -> str:
-    """Return the key under which an available version is logged only once."""
-    return f"{node.id} update {update.lnd_version}"
-
-
-async def record_blocks(tx: Stores, node: Node, log: str, *, now: datetime) -> None:
-    """Announce blocks out of order, unless they were announced a moment ago."""
-    once = f"{node.id} blocks"
-    last = await tx.events.logged_at(node.organization_id, once)
-    if last is None or not is_recent(last, now=now, within=QUIET):
-        tx.events.add(_event(node, "out_of_order_block", once=once, log=log), at=now)
+def of_blocks(node: Node, line: str) -> Event:
+    """Return the event of blocks out of order, in lnd's words."""
+    return _event(node, "out_of_order_block", once=f"{node.id} blocks", log=line)
 
 
 async def record_certificate(

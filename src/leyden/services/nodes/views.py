@@ -9,7 +9,7 @@ from leyden.errors import NotFound
 from leyden.services.nodes import launch_specs
 from leyden.services.nodes.fleet import Fleet
 from leyden.storage.commands import Command
-from leyden.storage.receivers import webhook_secret_purpose
+from leyden.storage.subscriptions import webhook_secret_purpose
 from leyden.values import Struct
 
 

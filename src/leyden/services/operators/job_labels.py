@@ -32,7 +32,8 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "leases": "Leases, of an earlier version",
         "fundings": "Funding transactions, of an earlier version",
         # Events
-        "webhooks": "Node webhooks",
+        "node webhooks": "Node webhooks",
+        "webhooks": "Node webhooks, of an earlier version",
         "subscriptions": "Events to endpoints and by email",
         "emails": "Emails",
         "alarms": "Alarms",

@@ -13,8 +13,7 @@ from leyden.domain import ledger
 from leyden.domain.orders import Order
 from leyden.payments.base import Payments
 from leyden.runtimes.census import lnds
-from leyden.services.deliveries.node_mail import WEBHOOKS
-from leyden.services.deliveries.subscription_mail import SUBSCRIPTION_MAIL
+from leyden.services.deliveries.pending import next_event
 from leyden.services.operators import order_rules, treasury_rules
 from leyden.services.operators.broken_rules import Broken
 from leyden.storage.database import Database
@@ -41,7 +40,7 @@ async def verify(
         broken += [each async for each in _orders(books)]
     broken += [
         Broken("I10", f"node {node_id} has pending webhooks, and no task sends them")
-        for node_id in await database.reader.webhooks.without_task(WEBHOOKS)
+        for node_id in await database.reader.subscriptions.nodes_without_task()
     ]
     broken += [each async for each in _subscriptions(database)]
     broken += [Broken("I13", doubt) for doubt in await database.durability_risks()]
@@ -103,7 +102,7 @@ async def _subscriptions(database: Database) -> AsyncIterator[Broken]:
     behind = [
         each
         for each in await reader.subscriptions.without_task()
-        if (await SUBSCRIPTION_MAIL.next(reader, each, now=each.due))[0] is not None
+        if (await next_event(reader, each, now=each.due))[0] is not None
     ]
     if behind:
         still = {

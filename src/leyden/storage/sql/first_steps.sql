@@ -14,8 +14,8 @@ SELECT
         WHERE organization_id = :organization_id
     ),
     EXISTS (
-        SELECT 1 FROM webhook_event
-        JOIN node ON node.id = webhook_event.node_id
+        SELECT 1 FROM subscription_delivery
+        JOIN node ON node.id = subscription_delivery.subscription_id
         WHERE node.organization_id = :organization_id
     )
 FROM organization

@@ -1,4 +1,5 @@
--- Subscriptions: webhook endpoints of organizations.
+-- Endpoints that get events. A node's webhook has no organization here, so that only the
+-- node says whose it is: nothing that looks for an organization's endpoints finds it.
 
 -- name: add
 INSERT INTO subscription (
@@ -13,10 +14,38 @@ VALUES (
 ON CONFLICT DO NOTHING
 RETURNING id;
 
+-- name: keep_of_node
+INSERT INTO subscription (
+    id, organization_id, url, description, types, created, sealed_secret,
+    sealed_old_secret, old_secret_until, failing_since, pause, stopped, position,
+    attempts, due, format, sealed_url
+)
+VALUES (
+    :node_id, '', '', '', '', :created, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, :created,
+    'node', NULL
+)
+ON CONFLICT DO NOTHING;
+
 -- name: get
 SELECT *
 FROM subscription
 WHERE id = :id;
+
+-- name: get_of_node
+-- Everything that a delivery needs, in one query. Most have no row of their own.
+SELECT
+    node.organization_id,
+    node.created,
+    node.settings,
+    node_outfit.webhook_secret,
+    subscription.sealed_old_secret,
+    subscription.old_secret_until,
+    subscription.failing_since,
+    subscription.pause
+FROM node
+JOIN node_outfit ON node_outfit.node_id = node.id
+LEFT JOIN subscription ON subscription.id = node.id
+WHERE node.id = :node_id;
 
 -- name: lock
 SELECT *
@@ -106,3 +135,16 @@ WHERE task.key IS NULL
     AND subscription.format <> 'email'
     AND subscription.position < event_log.last
 ORDER BY subscription.id;
+
+-- name: nodes_without_task
+-- Nodes with pending events, an active webhook, and no task that sends them.
+SELECT DISTINCT subscription_id
+FROM subscription_delivery
+JOIN subscription ON subscription.id = subscription_delivery.subscription_id
+LEFT JOIN task ON task.kind = :kind
+    AND task.key = subscription.id
+WHERE subscription_delivery.state = 'pending'
+    AND subscription.format = 'node'
+    AND subscription.pause IS NULL
+    AND task.key IS NULL
+ORDER BY subscription_id;

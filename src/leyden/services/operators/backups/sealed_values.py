@@ -14,12 +14,15 @@ from leyden.services.nodes.onions import seed_purpose as onion_purpose
 from leyden.services.operators import sealing_keys
 from leyden.services.people.sign_in import TOTP
 from leyden.storage import answers
-from leyden.storage.addressees import old_purpose
 from leyden.storage.emails import email_purpose
 from leyden.storage.every_table import metadata
-from leyden.storage.receivers import webhook_secret_purpose
 from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import secret_purpose, url_purpose
+from leyden.storage.subscriptions import (
+    old_purpose,
+    secret_purpose,
+    url_purpose,
+    webhook_secret_purpose,
+)
 from leyden.values import Struct
 
 _AT_ONCE: Final = 500
@@ -48,9 +51,9 @@ PURPOSES: Final[Mapping[str, Callable[[Mapping[str, Any]], str]]] = {
     "secret_check.sealed": lambda _: sealing_keys.PURPOSE,
     "totp.sealed": lambda row: TOTP.format(row["user_id"]),
     "subscription.sealed_old_secret": lambda row: old_purpose(
-        secret_purpose(row["id"])
+        secret_purpose(row["id"], row["format"])
     ),
-    "subscription.sealed_secret": lambda row: secret_purpose(row["id"]),
+    "subscription.sealed_secret": lambda row: secret_purpose(row["id"], row["format"]),
     "subscription.sealed_url": lambda row: url_purpose(row["id"]),
     "webhook_receiver.sealed_old_secret": lambda row: old_purpose(
         webhook_secret_purpose(row["node_id"])
