@@ -174,6 +174,16 @@ def ended_with(code: int, reason: str = "Error") -> ContainerState:
             Cause.INTERRUPTED,
             "Evicted: disk",
         ),
+        (
+            a_pod(ended_with(255, "Unknown"), phase="Failed"),
+            Cause.INTERRUPTED,
+            "Unknown: its machine or container runtime was restarted",
+        ),
+        (
+            a_pod(ended_with(137, "ContainerStatusUnknown"), phase="Failed"),
+            Cause.INTERRUPTED,
+            "ContainerStatusUnknown: its machine or container runtime was restarted",
+        ),
         (a_pod(machine="", deleted="now"), Cause.NOT_STARTED, "its pod was deleted"),
     ],
 )

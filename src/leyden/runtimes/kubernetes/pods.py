@@ -32,6 +32,9 @@ CERTIFICATE: Final = "leyden/certificate"
 _ENDED: Final = frozenset({"Succeeded", "Failed"})
 _REMOVED: Final = "DeletionByPodGC"
 _OUT_OF_MEMORY: Final = "OOMKilled"
+# The words of containerd and of the kubelet for a container that they find dead or
+# gone after a power cut; the exit code that they give it isn't lnd's.
+_UNSEEN_ENDS: Final = frozenset({"Unknown", "ContainerStatusUnknown"})
 _KILLED_BY: Final = 128  # an exit code above is this and a signal
 # The kubelet retries these; after this time they are unlikely to resolve themselves.
 _IMAGE_S: Final = 20.0
@@ -81,7 +84,8 @@ def exit_code(pod: Pod) -> int | None:
 def end(pod: Pod) -> End:
     """Return why the pod's lnd ended, if its owner did not stop it.
 
-    An eviction, a drain or a deleted pod is no crash, unless lnd ran out of memory.
+    An eviction, a drain, a deleted pod or a machine that was restarted is no crash,
+    unless lnd ran out of memory.
     """
     status = _lnd(pod)
     ended = None if status is None else status.state.terminated
@@ -92,6 +96,9 @@ def end(pod: Pod) -> End:
         return End(cause=Cause.OUT_OF_MEMORY, why=ended.reason)
     if by_others:
         return End(cause=Cause.INTERRUPTED, why=by_others)
+    if ended.reason in _UNSEEN_ENDS:
+        why = f"{ended.reason}: its machine or container runtime was restarted"
+        return End(cause=Cause.INTERRUPTED, why=why)
     number = ended.exit_code - _KILLED_BY
     if number in set(Signals):
         return End(cause=Cause.KILLED, why=f"signal {Signals(number).name}")
