@@ -30,7 +30,6 @@ from leyden.app.front import front_of
 from leyden.app.opening import opened
 from leyden.app.ownership import Ownership, owned
 from leyden.app.programs import Binary, lnds
-from leyden.app.replicas import counted
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.app.tails import tails_of
 from leyden.daemons.build import default_cache
@@ -73,7 +72,6 @@ async def running(
         ownership = await stack.enter_async_context(
             owned(platform, watches=loops, elsewhere=cluster)
         )
-        await stack.enter_async_context(counted(platform, ownership.hold.holder))
         if binary is None:
             own = await own_programs(words(settings.own_binaries))
             binary = lnds(default_cache(os.environ), own=own)

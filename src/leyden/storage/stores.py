@@ -46,7 +46,6 @@ from leyden.storage.quotes import Quotes
 from leyden.storage.receivers import Receivers
 from leyden.storage.relocations import Relocations
 from leyden.storage.replaced_backups import ReplacedBackups
-from leyden.storage.replicas import Replicas
 from leyden.storage.reserved_coins import ReservedCoins
 from leyden.storage.second_factors import SecondFactors
 from leyden.storage.seller import Seller
@@ -137,7 +136,6 @@ class Stores:
     receivers = _store(Receivers)
     relocations = _store(Relocations)
     replaced_backups = _store(ReplacedBackups)
-    replicas = _store(Replicas)
     reserved_coins = _store(ReservedCoins)
     second_factors = _store(SecondFactors)
     seller = _store(Seller)
