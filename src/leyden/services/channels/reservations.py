@@ -140,9 +140,8 @@ async def reserve(
     await _check_limits(
         tx, shop, order.quote.channel, whose=whose, order_id=order.id, now=now
     )
-    if (
-        not order.to_be_paid
-        or (whose and await _is_within_share(tx, shop, order, reservation))
+    if not order.to_be_paid or (
+        whose and await _is_within_share(tx, shop, order, reservation)
     ):
         await _add(tx, order, reservation.coins)
 
