@@ -41,6 +41,7 @@ from leyden.services.nodes.start_limits import StartLimit
 from leyden.services.nodes.watchers import Watching
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.storage.tasks import Claim
 from leyden.tasks.queues import retry_after
 from leyden.tasks.work import Work
 from leyden.tor.fake import FakeTor
@@ -123,15 +124,17 @@ class FleetHarness:
         """Watch the nodes, whoever did has died; return how many run."""
         async with self.fleet.database.transaction() as tx:
             await tx.tasks.put(WATCH, EVERYTHING, due=self.now)
-        async with self.fleet.database.transaction() as tx:
-            # As if the claim that there is had run out.
-            (claim,) = await tx.tasks.claim(
-                WATCH,
-                now=self.now + timedelta(days=2),
-                until=self.now + CLAIM_FOR,
-                most=1,
-            )
-        return await self.watching.adopt(Work(self.fleet.database, claim))
+        claims: list[Claim] = []
+        while not claims:  # who has died may have it locked for a moment
+            async with self.fleet.database.transaction() as tx:
+                # As if the claim that there is had run out.
+                claims = await tx.tasks.claim(
+                    WATCH,
+                    now=self.now + timedelta(days=2),
+                    until=self.now + CLAIM_FOR,
+                    most=1,
+                )
+        return await self.watching.adopt(Work(self.fleet.database, claims[0]))
 
     async def create(self, name: str = "harbour light", **changes: Any) -> Node:
         wish = NodeParameters(

@@ -14,7 +14,7 @@ from leyden.domain.times import utc_now
 from leyden.errors import Lost, NodeAway
 from leyden.loops import OF_THE_HOME, fleet_queues
 from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, WATCH
-from leyden.services.nodes.watchers import Watching
+from leyden.services.nodes.watchers import RETIRED, Watching
 from leyden.storage.database import Database
 from leyden.storage.homes import Home, Process
 from leyden.storage.secrets import Sealer
@@ -240,6 +240,28 @@ async def test_what_stands_is_next_due_when_its_claim_ends(db: Database) -> None
         assert not await tx.tasks.extend(WATCH, [claim], until=until, continuous=True)
         with pytest.raises(Lost):
             await tx.tasks.lock(claim)
+
+
+async def test_shards_of_an_earlier_version_end_once_no_worker_has_them(
+    fleet_harness: FleetHarness,
+) -> None:
+    fleet, now = fleet_harness.fleet, utc_now()
+    db, tasks = fleet.database, fleet.database.reader.tasks
+    async with db.transaction() as tx:
+        await tx.tasks.put_many(RETIRED, ["0", "1"], due=now)
+        until = now + MINUTE
+        (held,) = await tx.tasks.claim(RETIRED, now=now, until=until, most=1)
+    (free,) = {"0", "1"} - {held.key}
+    queues = fleet_queues(fleet, fleet_harness.watching)
+    retired = [queue for queue in queues if queue.kind == RETIRED]
+    working = asyncio.create_task(Worker(db, retired, clock=utc_now).run())
+    async with asyncio.timeout(30):
+        while await tasks.is_queued(RETIRED, free):
+            await asyncio.sleep(0.02)
+    assert await tasks.is_queued(RETIRED, held.key)
+    working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
 
 
 class Works:
