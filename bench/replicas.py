@@ -5,7 +5,6 @@ import secrets
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -25,7 +24,6 @@ from leyden.settings import Settings
 
 _LEYDEN: Final = Path(sys.executable).parent / "leyden"
 _DIGEST: Final = "sha256:" + "0" * 64  # nobody pulls it
-_PATIENCE_S: Final = 60.0
 
 
 @contextmanager
@@ -118,26 +116,10 @@ class Installation:
         self._running.append(Replica(process))
         return self._running[-1]
 
-    def shares(self) -> list[int]:
-        """Return how many shards each process has, as the database says."""
-        held = (
-            "SELECT count(*) FROM task WHERE kind = 'watch' AND holder <> '' "
-            "GROUP BY holder ORDER BY 1"
-        )
-        return [int(str(number)) for (number,) in self._rows(held)]
-
     def nodes(self) -> list[tuple[str, str, str, int]]:
         """Return what is stored of each node: id, status, process and edition."""
         rows = self._rows("SELECT id, status, process, edition FROM node ORDER BY id")
         return [(str(a), str(b), str(c), int(str(d))) for a, b, c, d in rows]
-
-    def wait_for_shares(self, wanted: list[int]) -> None:
-        """Wait until the shards are shared out like this."""
-        deadline = time.monotonic() + _PATIENCE_S
-        while (found := self.shares()) != wanted:
-            if time.monotonic() > deadline:
-                raise TimeoutError(f"shards are shared out as {found}, not {wanted}")
-            time.sleep(0.2)
 
     def leave(self) -> None:
         """End its replicas."""

@@ -28,6 +28,7 @@ class AwayDatabase:
     """Answers nothing."""
 
     is_alone = True
+    look_every_s = 1.0
     reader = Stores(_Away())
 
     async def edition(self) -> Hashable:
@@ -63,6 +64,7 @@ class BusyDatabase:
     """A database in which others move what is to be moved first, while `is_stale`."""
 
     is_alone = True
+    look_every_s = 1.0
 
     def __init__(self, database: Database) -> None:
         self._database = database

@@ -205,14 +205,14 @@ GUARDS = (
         "WHERE (kind, key) IN (SELECT kind, key FROM free)\n"
         "    AND lease <= :now\n"
         "RETURNING kind, key, fence, asked, attempts, due;\n\n"
-        "-- name: claim_at_home",
+        "-- name: next_due",
         "    fence = fence + 1,\n"
         "    attempts = attempts + 1,\n"
         "    holder = :holder\n"
         "WHERE (kind, key) IN (SELECT kind, key FROM free)\n"
         "    AND lease <= :now\n"
         "RETURNING kind, key, fence, asked, attempts, due;\n\n"
-        "-- name: claim_at_home",
+        "-- name: next_due",
         "tests/test_tasks.py",
         "sqlite and next_task",
     ),

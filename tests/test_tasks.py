@@ -12,15 +12,18 @@ from leyden.domain.accounts import Organization
 from leyden.domain.times import utc_now
 from leyden.errors import DatabaseAway, Lost, Stale
 from leyden.storage.database import Database, open_database
-from leyden.storage.homes import Hold, Home
+from leyden.storage.homes import Process
 from leyden.storage.stores import Stores
-from leyden.storage.tasks import Claim, Shards
+from leyden.storage.tasks import Claim
 from leyden.tasks.queues import Queue, retry_after
 from leyden.tasks.work import Work
 from leyden.tasks.worker import Worker
 from tests.metrics import Observed
 
 Handler = Callable[[Work], Awaitable[None]]
+PROCESS = Process(
+    id="worker", session="s", host="harbour", pid=7, beat=0, until=utc_now()
+)
 
 
 async def put(db: Database, key: str, *, due: datetime | None = None) -> None:
@@ -280,33 +283,25 @@ async def test_a_worker_that_lost_its_claim_changes_nothing(db: Database) -> Non
     assert not await left(db)
 
 
-@pytest.mark.parametrize("how", ["claim", "claim_at_home", "claim_watched"])
+@pytest.mark.parametrize(
+    "how", [{}, {"holder": PROCESS.id}, {"holder": PROCESS.id, "watch": "watcher"}]
+)
 async def test_a_worker_that_lost_its_claim_changes_nothing_of_the_next_task_either(
-    db: Database, how: str
+    db: Database, how: dict[str, str]
 ) -> None:
     """Another did what the zombie had claimed, and the same is to be done once more."""
-    hold = Hold(holder="worker", identity="harbour", place="/harbour")
-    shards, second = Shards(kind="watch", number=1), timedelta(seconds=1)
+    second, now = timedelta(seconds=1), utc_now()
     async with db.transaction() as tx:
-        await tx.homes.add(
-            Home(identity=hold.identity, authority="", place=hold.place, host="")
-        )
-        now = utc_now()
-        await tx.tasks.put(shards.kind, "0", due=now)
-        await tx.tasks.claim_at_home(
-            shards.kind, hold, now=now, until=now + second, most=1
+        await tx.homes.enter(PROCESS, delete_before=now)
+        await tx.tasks.put("watcher", "all", due=now)
+        await tx.tasks.claim(
+            "watcher", now=now, until=now + second, most=1, holder=PROCESS.id
         )
 
     async def claimed(now: datetime) -> Claim:
         async with db.transaction() as tx:
-            claims: dict[str, Callable[..., Awaitable[list[Claim]]]] = {
-                "claim": tx.tasks.claim,
-                "claim_at_home": partial(tx.tasks.claim_at_home, hold=hold),
-                "claim_watched": partial(
-                    tx.tasks.claim_watched, hold=hold, shards=shards
-                ),
-            }
-            (claim,) = await claims[how]("lamp", now=now, until=now + second, most=1)
+            until = now + second
+            (claim,) = await tx.tasks.claim("lamp", now=now, until=until, most=1, **how)
         return claim
 
     await put(db, "lamp", due=now)

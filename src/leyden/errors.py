@@ -24,7 +24,6 @@ LeydenError             500
 │   ├── ClusterAway              the API server of a Kubernetes cluster
 │   ├── SellerAway               the lnd that opens direct channels
 │   ├── EmailAway                the mail server
-│   ├── Upgrading                a replica of an older version, without this, still runs
 │   ├── TorAway                  the Tor that onion addresses need
 │   └── MarketAway
 │       └── SoldOut              the auction or seller responds, but our balance is low
@@ -258,10 +257,6 @@ class SellerAway(Away):
 
 class EmailAway(Away):
     """The mail server is away; we will try again."""
-
-
-class Upgrading(Away):
-    """The platform is being upgraded, and offers this afterwards; try again soon."""
 
 
 class TorAway(Away):

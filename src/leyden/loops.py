@@ -35,7 +35,13 @@ from leyden.services.channels.shop import (
 from leyden.services.deliveries import dispatchers, event_emails, letters
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.events import log as event_log
-from leyden.services.nodes import issuance, reconciler, relocations, samples
+from leyden.services.nodes import (
+    issuance,
+    reconciler,
+    relocations,
+    samples,
+    watchers,
+)
 from leyden.services.nodes.fleet import (
     CERTIFICATES,
     HOUSEKEEPING,
@@ -66,7 +72,7 @@ from leyden.services.platform import Platform
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.emails import EMAILS
 from leyden.storage.subscriptions import NODE_WEBHOOKS, SUBSCRIPTIONS
-from leyden.tasks.queues import CLAIM_FOR, Queue
+from leyden.tasks.queues import Queue
 from leyden.tasks.work import Work
 
 _FORGET_EVERY = timedelta(hours=1)
@@ -88,7 +94,7 @@ STANDING_IN_THE_SHOP = (SWEEP, TICKETS, TREASURY_CHECK)
 STANDING_AT_THE_AUCTION = (UPKEEP,)
 STANDING_WITH_A_SELLER = (DIRECT_CHANNELS,)
 STANDING_WITH_LSPS1 = (LSPS1,)
-STANDING_IN_THE_FLEET = (HOUSEKEEPING,)
+STANDING_IN_THE_FLEET = (WATCH, HOUSEKEEPING)
 STANDING_WITH_TOR = (ONIONS,)
 STANDING_FOR_NAMES = (CERTIFICATES,)
 STANDING_WITH_A_STORE = (BACKUPS, CHANNEL_COPIES, CHANGES)
@@ -187,7 +193,7 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
         Queue(
             kind=WATCH,
             run=watching.watch,
-            share=watching.share,
+            concurrency=1,
             claim_for=watching.claim_for,
             continuous=True,
             at_home=True,
@@ -197,9 +203,9 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
             kind=NODE,
             run=partial(reconciler.step, fleet),
             concurrency=512,
-            claim_for=min(watching.claim_for, CLAIM_FOR),
+            claim_for=watching.claim_for,
             at_home=True,
-            watched=watching.shards,
+            watch=WATCH,
         ),
         Queue(
             kind=RELOCATION,
@@ -212,6 +218,7 @@ def fleet_queues(fleet: Fleet, watching: Watching) -> list[Queue]:
             kind=HOUSEKEEPING, run=Housekeeping(fleet).run, concurrency=1, at_home=True
         ),
         Queue(kind=samples.RETIRED, run=samples.retire, concurrency=1),
+        Queue(kind=watchers.RETIRED, run=watchers.retire),
     ]
     if fleet.tor is not None:
         tell = Onions(fleet, fleet.tor).run
@@ -260,11 +267,7 @@ def issuance_queues(given: Issuance) -> list[Queue]:
 OF_THE_HOME = (NODE, RELOCATION, WATCH, ROUTES, HOUSEKEEPING, ONIONS)
 
 
-async def put_standing(
-    platform: Platform,
-    watching: Watching | None = None,
-    alarms: AlarmWatch | None = None,
-) -> None:
+async def put_standing(platform: Platform, alarms: AlarmWatch | None = None) -> None:
     """Ensure that each standing task is queued, and run it once now."""
     now = platform.clock()
     standing = _standing_kinds(platform) + (STANDING_WITH_ALARMS if alarms else ())
@@ -273,8 +276,6 @@ async def put_standing(
             async with platform.database.transaction() as tx:
                 for kind in standing:
                     await tx.tasks.put(kind, "all", due=now)
-                if watching is not None:
-                    await tx.tasks.put_many(WATCH, watching.keys, due=now)
             return
 
 

@@ -3,25 +3,26 @@
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
 
-from leyden.app import adoption, identity, liveness
+from leyden.app import adoption, identity, ownership
 from leyden.app.migration import migrate
 from leyden.app.opening import opened
-from leyden.app.ownership import owned
+from leyden.app.ownership import registered
 from leyden.domain.accounts import Organization
 from leyden.domain.nodes import DesiredState, Node, Status
 from leyden.domain.starts import Start
 from leyden.domain.times import utc_now
 from leyden.errors import Lost, SetupError
 from leyden.loops import OF_THE_HOME
-from leyden.services.nodes.fleet import NODE, WATCH
+from leyden.services.nodes.fleet import EVERYTHING, NODE, WATCH
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.homes import Process
+from leyden.storage.tasks import Claim
 from tests.domain.nodes import a_node
 
 MINUTE = timedelta(minutes=1)
@@ -79,17 +80,17 @@ async def keep(platform: Platform, **changes: object) -> Node:
 async def refused(platform: Platform, why: str) -> None:
     async with AsyncExitStack() as stack:
         with pytest.raises(SetupError, match=why):
-            await stack.enter_async_context(owned(platform, watches=True))
+            await stack.enter_async_context(registered(platform))
 
 
 async def test_the_first_home_has_the_nodes_and_another_is_told_what_to_do(
     platform: Platform, tmp_path: Path
 ) -> None:
-    async with owned(platform, watches=True) as ownership:
-        assert ownership.watchers == 1
+    async with registered(platform):
+        pass
     async with another(platform, tmp_path / "other") as other:
         await refused(other, "belong to another home.*Kubernetes")
-    async with owned(platform, watches=False):
+    async with registered(platform):
         pass
 
 
@@ -97,14 +98,13 @@ async def test_who_runs_no_nodes_needs_no_home(platform: Platform) -> None:
     given = Settings(
         home="/nowhere", database_url=platform.settings.database, metrics_port=0
     )
-    async with owned(
+    async with registered(
         Platform(
             settings=given,
             database=platform.database,
             sealer=platform.sealer,
             clock=platform.clock,
-        ),
-        watches=True,
+        )
     ):
         assert await platform.database.reader.homes.find() is None
 
@@ -117,19 +117,19 @@ async def test_a_home_from_before_takes_its_nodes_if_it_has_their_folders(
         await refused(other, "1 nodes of this database have no folder")
     await refused(platform, f"no folder in .*, such as {node.id}")
     (platform.settings.home_path / "nodes" / node.id).mkdir(parents=True)
-    async with owned(platform, watches=True):
+    async with registered(platform):
         pass
 
 
 async def test_a_copy_is_refused_and_a_folder_that_was_renamed_is_not(
     platform: Platform, tmp_path: Path
 ) -> None:
-    async with owned(platform, watches=True):
+    async with registered(platform):
         pass
     home = platform.settings.home_path
     home.rename(tmp_path / "renamed")
     home.symlink_to(tmp_path / "renamed")
-    async with owned(platform, watches=True):
+    async with registered(platform):
         pass
     kept = home / identity.FILE
     copy = home / "copy"
@@ -139,7 +139,7 @@ async def test_a_copy_is_refused_and_a_folder_that_was_renamed_is_not(
 
 
 async def test_another_authority_is_refused(platform: Platform, tmp_path: Path) -> None:
-    async with owned(platform, watches=True):
+    async with registered(platform):
         pass
     home = platform.settings.home_path
     (home / "authority").rename(tmp_path / "lost")
@@ -148,8 +148,21 @@ async def test_another_authority_is_refused(platform: Platform, tmp_path: Path) 
     with pytest.raises(SetupError, match="new-authority"):
         await adopted(platform)
     await adopted(platform, new_authority=True)
-    async with owned(platform, watches=True):
+    async with registered(platform):
         pass
+
+
+async def claimed_watch(
+    platform: Platform, process_id: str, *, now: datetime
+) -> Claim | None:
+    """Claim what a process watches nodes by, if it may."""
+    async with platform.database.transaction() as tx:
+        await tx.tasks.put(WATCH, EVERYTHING, due=now)
+        until = now + MINUTE
+        found = await tx.tasks.claim(
+            WATCH, now=now, until=until, most=1, holder=process_id
+        )
+    return found[0] if found else None
 
 
 async def adopted(platform: Platform, **how: bool) -> adoption.HomeComparison:
@@ -165,26 +178,20 @@ async def test_an_adopted_home_has_the_nodes_and_whoever_had_them_has_nothing(
 ) -> None:
     node = await keep(platform)
     (platform.settings.home_path / "nodes" / node.id).mkdir(parents=True)
-    async with owned(platform, watches=True) as before:
-        pass
     now = utc_now()
-    async with platform.database.transaction() as tx:
-        await tx.tasks.put(WATCH, "0", due=now)
-        (shard,) = await tx.tasks.claim_at_home(
-            WATCH, before.hold, now=now, until=now + MINUTE, most=9
-        )
+    async with registered(platform) as before:
+        shard = await claimed_watch(platform, before, now=now)
+        assert shard is not None
     async with another(platform, tmp_path / "moved") as moved:
         migrate(moved.settings)
         await adopted(moved, new_authority=True)
-        async with owned(moved, watches=True) as after:
+        async with registered(moved) as after:
             async with platform.database.transaction() as tx:
                 with pytest.raises(Lost):
                     await tx.tasks.lock(shard)
-                hold = before.hold
-                claim = tx.tasks.claim_at_home
-                assert not await claim(WATCH, hold, now=now, until=now, most=9)
-                hold = after.hold
-                (taken,) = await claim(WATCH, hold, now=now, until=now, most=9)
+            assert await claimed_watch(platform, before, now=now) is None
+            taken = await claimed_watch(moved, after, now=now)
+            assert taken is not None
             assert taken.fence > shard.fence
     await refused(platform, "belong to another home")
     line, *_ = await platform.database.reader.audit.latest(most=1)
@@ -253,41 +260,20 @@ class TestOnPostgres:
     def database_url(self, postgres_url: str) -> str:
         return postgres_url
 
-    async def test_each_is_counted_and_leaves(self, platform: Platform) -> None:
-        async with owned(platform, watches=True), owned(platform, watches=False):
-            async with owned(platform, watches=True) as third:
-                assert third.watchers == 2
+    async def test_each_is_known_until_it_leaves(self, platform: Platform) -> None:
+        async with registered(platform), registered(platform):
             assert len(await platform.database.reader.homes.processes()) == 2
         assert await platform.database.reader.homes.processes() == []
 
-    async def test_one_that_dies_is_missed_once_it_is_silent(
-        self, platform: Platform
-    ) -> None:
-        """And not a heartbeat later: its nodes wait for that."""
-        async with owned(platform, watches=True):
-            pass
-        session = identity.read(platform.settings.home_path).session
-        until = utc_now() + timedelta(seconds=1.5)
-        dies = Process(
-            id="dies", session=session, host="harbour", pid=7, beat=0, until=until
-        )
-        async with platform.database.transaction() as tx:
-            await tx.homes.enter(dies, watches=True, delete_before=utc_now())
-        async with owned(platform, watches=True) as ownership:
-            assert ownership.watchers == 2
-            async with asyncio.timeout(4):
-                while ownership.watchers == 2:
-                    await asyncio.sleep(0.05)
-
     @pytest.fixture
     def patience(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(liveness, "SILENT", timedelta(seconds=1))
+        monkeypatch.setattr(ownership, "SILENT", timedelta(seconds=1))
 
     @pytest.mark.usefixtures("patience")
     async def test_who_cannot_be_seen_is_waited_for_and_refused_if_it_lives(
         self, platform: Platform
     ) -> None:
-        async with owned(platform, watches=True):
+        async with registered(platform):
             pass
         silent = Process(
             id="silent",
@@ -298,20 +284,18 @@ class TestOnPostgres:
             until=utc_now() + MINUTE,  # by a clock that need not be ours
         )
         async with platform.database.transaction() as tx:
-            await tx.homes.enter(silent, watches=True, delete_before=utc_now())
+            await tx.homes.enter(silent, delete_before=utc_now())
         loop = asyncio.get_running_loop()
         began = loop.time()
-        async with owned(platform, watches=True) as ownership:
+        async with registered(platform):
             assert loop.time() - began >= 1
-            assert ownership.watchers == 1
-            hold = ownership.hold
             async with platform.database.transaction() as tx:
-                await tx.homes.enter(silent, watches=True, delete_before=utc_now())
+                await tx.homes.enter(silent, delete_before=utc_now())
 
             async def live() -> None:
                 while True:
                     async with platform.database.transaction() as tx:
-                        await tx.homes.heartbeat("silent", hold, until=utc_now())
+                        await tx.homes.heartbeat("silent", until=utc_now())
                     await asyncio.sleep(0.2)
 
             living = asyncio.create_task(live())
@@ -323,16 +307,15 @@ class TestOnPostgres:
         self, platform: Platform
     ) -> None:
         async with (
-            owned(platform, watches=True) as ours,
+            registered(platform) as ours,
             platform.database.transaction() as tx,
         ):
             later = utc_now() + MINUTE
-            beat = tx.homes.heartbeat
-            assert await beat(ours.hold.holder, ours.hold, until=later)
+            assert await tx.homes.heartbeat(ours, until=later)
             known = await tx.homes.find()
             assert known is not None
             await tx.homes.take(known, kinds=OF_THE_HOME)
-            assert not await beat(ours.hold.holder, ours.hold, until=later)
+            assert not await tx.homes.heartbeat(ours, until=later)
 
 
 def test_the_identity_is_made_once_and_checked(tmp_path: Path) -> None:

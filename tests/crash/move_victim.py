@@ -9,7 +9,6 @@ so and ends; its lnd (a stand-in) lives on.
 
 import asyncio
 import contextlib
-import secrets
 import sys
 from ipaddress import IPv4Network
 from pathlib import Path
@@ -26,12 +25,17 @@ from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_side import LocalSide
 from leyden.runtimes.placement import Placement
 from leyden.services.nodes import relocations
-from leyden.services.nodes.fleet import NODE, RELOCATION, WATCH, Fleet
+from leyden.services.nodes.fleet import (
+    EVERYTHING,
+    NODE,
+    RELOCATION,
+    WATCH,
+    Fleet,
+)
 from leyden.services.nodes.watchers import Watching
-from leyden.storage.homes import Hold
 from leyden.tasks.worker import Worker
 from leyden.values import replace
-from tests.crash.node_victim import KEY, fleet_in
+from tests.crash.node_victim import KEY, PROCESS, fleet_in
 from tests.crash.victim import say
 
 NODE_ID = f"{KEY}N"
@@ -68,14 +72,14 @@ async def move_the_node(folder: Path) -> None:
     fleet.runtime.watch(watching.enqueue)
     async with fleet.database.transaction() as tx:
         await tx.tasks.free_all()
-        await tx.tasks.put_many(WATCH, watching.keys, due=utc_now())
+        await tx.tasks.put(WATCH, EVERYTHING, due=utc_now())
+        await tx.homes.enter(PROCESS, delete_before=utc_now())
     queues = [
         queue
         for queue in fleet_queues(fleet, watching)
         if queue.kind in {NODE, RELOCATION, WATCH}
     ]
-    hold = Hold(holder=secrets.token_hex(8), identity="home", place="here")
-    worker = Worker(fleet.database, queues, clock=utc_now, hold=hold)
+    worker = Worker(fleet.database, queues, clock=utc_now, process_id=PROCESS.id)
     working = asyncio.create_task(worker.run())
     with contextlib.suppress(NotAllowed):  # asked for before we were killed
         await relocations.request(

@@ -7,6 +7,7 @@ wallet this says so and ends; its lnd (a stand-in) lives on.
 """
 
 import asyncio
+import os
 import secrets
 import sys
 import uuid
@@ -27,12 +28,18 @@ from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.placement import Placement
 from leyden.services.nodes import creation
 from leyden.services.nodes.creation import NodeParameters
-from leyden.services.nodes.fleet import NODE, WATCH, Fleet, FleetSettings
+from leyden.services.nodes.fleet import (
+    EVERYTHING,
+    NODE,
+    WATCH,
+    Fleet,
+    FleetSettings,
+)
 from leyden.services.nodes.start_limits import StartLimit
 from leyden.services.nodes.watchers import Watching
 from leyden.storage import schema
 from leyden.storage.database import open_database
-from leyden.storage.homes import Hold, Home
+from leyden.storage.homes import Home, Process
 from leyden.storage.secrets import Sealer
 from leyden.tasks.worker import Worker
 from tests.crash.victim import KEYRING, say
@@ -43,6 +50,14 @@ from tests.services.plenty import PLENTY
 KEY = uuid.UUID("0b5c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55")
 TEAM = "harbour"
 HOME = Home(identity="home", authority="ours", place="here", host="machine")
+PROCESS = Process(
+    id=secrets.token_hex(8),
+    session="here",
+    host="machine",
+    pid=os.getpid(),
+    beat=0,
+    until=utc_now(),
+)
 
 
 def url(folder: Path) -> str:
@@ -89,13 +104,13 @@ async def make_a_node(folder: Path) -> None:
                 Organization(id=TEAM, name="Harbour", created=utc_now())
             )
         await tx.tasks.free_all()
-        await tx.tasks.put_many(WATCH, watching.keys, due=utc_now())
+        await tx.tasks.put(WATCH, EVERYTHING, due=utc_now())
+        await tx.homes.enter(PROCESS, delete_before=utc_now())
         await tx.homes.add(HOME)
     queues = [
         queue for queue in fleet_queues(fleet, watching) if queue.kind in {NODE, WATCH}
     ]
-    hold = Hold(holder=secrets.token_hex(8), identity="home", place="here")
-    worker = Worker(fleet.database, queues, clock=utc_now, hold=hold)
+    worker = Worker(fleet.database, queues, clock=utc_now, process_id=PROCESS.id)
     working = asyncio.create_task(worker.run())
     wish = NodeParameters(
         name="harbour light",

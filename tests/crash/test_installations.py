@@ -3,7 +3,7 @@
 import os
 import shutil
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from tests.installations import (
     Customer,
     Installation,
     Machine,
+    Program,
     end,
     machine,
     query,
@@ -167,12 +168,11 @@ async def test_a_dead_workers_nodes_are_taken_over_within_thirty_seconds(
     one: Installation,
 ) -> None:
     servers = [one.start("serve", port=port) for port in (8000, 8001)]
-    workers = [one.start("worker") for _ in range(2)]
+    workers = await two_workers(one)
     await ready(one, 8000, 8001)
     customer = Customer(one)
     nodes = customer.create(8)
     await all_are(customer, "waiting_init")
-    await until(lambda: watched(one) == [32, 32], why=lambda: str(watched(one)))
     # One of each dies, in the middle of making nodes.
     new = customer.create(3)
     workers[0].kill()
@@ -192,7 +192,6 @@ async def test_a_dead_workers_nodes_are_taken_over_within_thirty_seconds(
     )
     print(f"taken over after {took:.1f} s")  # noqa: T201  shown with -s
     await all_are(customer, "waiting_init", within_s=30)
-    assert watched(one) == [64]
     assert one.lnds() == dict.fromkeys([*nodes, *new], 1)
 
 
@@ -204,12 +203,11 @@ async def test_workers_whose_clocks_are_hours_apart_take_over_as_others_do(
         return clocks.ahead(tmp_path, seconds=3_600 * hours)
 
     one.start("serve", by=ahead(2))
-    early, late = (one.start("worker", by=ahead(hours)) for hours in (1, -1))
+    early, late = await two_workers(one, ahead(1), ahead(-1))
     await ready(one)
     customer = Customer(one)
     nodes = customer.create(3)
     await all_are(customer, "waiting_init")
-    await until(lambda: watched(one) == [32, 32], why=lambda: str(watched(one)))
     assert "this machine's clock is not the database's" in early.said
     early.kill()
     for node_id in nodes:
@@ -233,14 +231,13 @@ async def test_a_worker_that_slept_through_its_claims_writes_nothing(
     one: Installation,
 ) -> None:
     one.start("serve")
-    sleeper, heir = one.start("worker"), one.start("worker")
+    sleeper, heir = await two_workers(one)
     await ready(one)
     customer = Customer(one)
     nodes = customer.create(4)
     await all_are(customer, "waiting_init")
-    await until(lambda: watched(one) == [32, 32], why=lambda: str(watched(one)))
     sleeper.freeze()
-    await until(lambda: watched(one) == [64], within_s=30, why=lambda: heir.said)
+    await until(lambda: watches(heir), within_s=30, why=lambda: heir.said)
     for node_id in nodes:
         kill_lnd(one, node_id)
     before = customer.processes()
@@ -258,35 +255,33 @@ async def test_a_worker_that_slept_through_its_claims_writes_nothing(
 
 
 @pytest.mark.long
-async def test_a_worker_that_joins_or_leaves_moves_its_share(
+async def test_a_worker_that_stops_hands_all_nodes_over_at_once(
     one: Installation,
 ) -> None:
     one.start("serve")
-    workers = [one.start("worker")]
+    first, second = await two_workers(one)
     await ready(one)
     customer = Customer(one)
     customer.create(3)
     await all_are(customer, "waiting_init")
     before = customer.processes()
-    for shares in ([32, 32], [20, 22, 22]):
-        workers.append(one.start("worker"))
-        await until(
-            lambda: watched(one) == shares,  # noqa: B023
-            why=lambda: str(watched(one)),
-        )
-    assert workers.pop().stop() == 0
-    await until(lambda: sum(watched(one)) == 64, within_s=10, why=lambda: "")
+    assert not watches(second)
+    assert first.stop() == 0
+    await until(lambda: watches(second), within_s=8, why=lambda: second.said)
     assert customer.processes() == before
 
 
-def watched(installed: Installation) -> list[int]:
-    """Return how many shards each worker holds, the fewest first."""
-    found = query(
-        installed.database,
-        "SELECT count(*) FROM task WHERE kind = 'watch' AND holder <> '' "
-        "AND lease > extract(epoch FROM now()) * 1000000 GROUP BY holder ORDER BY 1",
-    )
-    return [count for (count,) in found]
+async def two_workers(of: Installation, *by: Sequence[str]) -> list[Program]:
+    """Start two, of which the first watches the nodes."""
+    first, second = by or ((), ())
+    workers = [of.start("worker", by=first)]
+    await until(lambda: watches(workers[0]), why=lambda: workers[0].said)
+    return [*workers, of.start("worker", by=second)]
+
+
+def watches(worker: Program) -> bool:
+    """Return whether a worker has begun to watch the nodes."""
+    return "nodes found again" in worker.said
 
 
 def crashes(installed: Installation) -> list[int]:

@@ -25,6 +25,7 @@ from leyden.errors import NodeAway
 from leyden.services.nodes import commands, creation, reconciler, relocations
 from leyden.services.nodes.creation import NodeParameters
 from leyden.services.nodes.fleet import (
+    EVERYTHING,
     NODE,
     RELOCATION,
     ROUTES,
@@ -37,6 +38,7 @@ from leyden.services.nodes.start_limits import StartLimit
 from leyden.services.nodes.watchers import Watching
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
+from leyden.storage.tasks import Claim
 from leyden.tasks.queues import retry_after
 from leyden.tasks.work import Work
 from leyden.values import replace
@@ -87,8 +89,7 @@ class FleetHarness:
     def begin_anew(self) -> None:
         """Let the program die and come back; what is in memory only is lost."""
         self.fleet = replace(self.fleet, starts=StartLimit(4))
-        # Taking each takes a while, and every test takes all of them.
-        self.watching = Watching(self.fleet, shards=2)
+        self.watching = Watching(self.fleet)
         self.routes = Routes(self.fleet)
         self.fleet.runtime.watch(self.watching.enqueue)
 
@@ -120,22 +121,20 @@ class FleetHarness:
         await self.work()
 
     async def watch(self) -> int:
-        """Take the shards, whoever had them has died; return how many nodes run."""
+        """Watch the nodes, whoever did has died; return how many run."""
         async with self.fleet.database.transaction() as tx:
-            await tx.tasks.put_many(WATCH, self.watching.keys, due=self.now)
-        async with self.fleet.database.transaction() as tx:
-            # As if every claim that there is had run out.
-            claims = await tx.tasks.claim(
-                WATCH,
-                now=self.now + timedelta(days=2),
-                until=self.now + CLAIM_FOR,
-                most=100,
-            )
-        adopted = 0
-        for claim in claims:
-            work = Work(self.fleet.database, claim)
-            adopted += await self.watching.adopt(int(claim.key), work)
-        return adopted
+            await tx.tasks.put(WATCH, EVERYTHING, due=self.now)
+        claims: list[Claim] = []
+        while not claims:  # who has died may have it locked for a moment
+            async with self.fleet.database.transaction() as tx:
+                # As if the claim that there is had run out.
+                claims = await tx.tasks.claim(
+                    WATCH,
+                    now=self.now + timedelta(days=2),
+                    until=self.now + CLAIM_FOR,
+                    most=1,
+                )
+        return await self.watching.adopt(Work(self.fleet.database, claims[0]))
 
     async def create(self, name: str = "harbour light", **changes: Any) -> Node:
         wish = NodeParameters(
@@ -195,7 +194,7 @@ class FleetHarness:
 
     async def work(self) -> int:
         """Do whatever is due, until nothing is; give how many tasks that were."""
-        if not self.watching._held:  # whoever had them has died
+        if self.watching._held is None:  # whoever watched has died
             await self.watch()
             await self.work()
         done = 0

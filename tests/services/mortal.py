@@ -48,6 +48,7 @@ class MortalDatabase:
         self._database = database
         self._fuse = fuse
         self.is_alone = True
+        self.look_every_s = 1.0
 
     @property
     def reader(self) -> Stores:

@@ -3,10 +3,7 @@
 import asyncio
 from collections.abc import Callable
 
-import pytest
-
 from leyden.certificates.authority import Authority
-from leyden.services.nodes import routes
 from leyden.services.nodes.routes import Routes
 from leyden.storage.database import open_database
 from leyden.storage.secrets import Sealer
@@ -22,13 +19,10 @@ async def until(holds: Callable[[], bool]) -> None:
 
 
 async def test_another_process_hears_of_a_changed_whitelist(
-    postgres_url: str,
-    sealer: Sealer,
-    authority: Authority,
-    monkeypatch: pytest.MonkeyPatch,
+    postgres_url: str, sealer: Sealer, authority: Authority
 ) -> None:
-    monkeypatch.setattr(routes, "_LOOK_NOTIFIED_EVERY_S", 60.0)
     ours, theirs = await open_database(postgres_url), await open_database(postgres_url)
+    theirs.look_every_s = 60.0
     fleet_harness = FleetHarness(ours, sealer, authority)
     await fleet_harness.found()
     node = await fleet_harness.running()

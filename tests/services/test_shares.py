@@ -1,7 +1,6 @@
 """What unpaid orders hold: a third for one customer, nothing for strangers."""
 
 from collections.abc import AsyncIterator
-from datetime import timedelta
 
 import pytest
 
@@ -145,24 +144,6 @@ async def test_no_coins_are_reserved_when_an_unknown_opening_locks_some(
     shop.seller.thaw(refuses=False)
     await shop.pass_time(seconds=6)
     assert await shop.status(order) is Status.FILLED
-
-
-async def test_a_stranger_reserves_at_once_while_an_older_replica_runs(
-    shop: ShopHarness,
-) -> None:
-    """It would open the channel with any coins."""
-    shop.seller.fill([3_000_000] * 2)
-    async with shop.database.transaction() as tx:
-        await tx.replicas.enter(
-            "older",
-            newest="0045_indexes",
-            until=shop.now + timedelta(minutes=1),
-            delete_before=shop.now,
-        )
-    assert await reserved(shop, await ordered(shop)) == [1]
-    async with shop.database.transaction() as tx:
-        await tx.replicas.leave("older")
-    assert await reserved(shop, await ordered(shop)) == [0]
 
 
 # Customers.

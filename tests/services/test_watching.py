@@ -1,7 +1,7 @@
 """Each node is watched by one process; who has lost it writes nothing."""
 
 import asyncio
-from contextlib import suppress
+from contextlib import AsyncExitStack, suppress
 from datetime import timedelta
 from typing import Any, Self
 
@@ -12,13 +12,13 @@ from leyden.domain.nodes import Action, Status, Unknown
 from leyden.domain.observations import State
 from leyden.domain.times import utc_now
 from leyden.errors import Lost, NodeAway
-from leyden.loops import fleet_queues
+from leyden.loops import OF_THE_HOME, fleet_queues
 from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, WATCH
-from leyden.services.nodes.watchers import SHARDS, Watching
+from leyden.services.nodes.watchers import RETIRED, Watching
 from leyden.storage.database import Database
-from leyden.storage.homes import Hold, Home
+from leyden.storage.homes import Home, Process
 from leyden.storage.secrets import Sealer
-from leyden.storage.tasks import Shards
+from leyden.storage.statements import Statement
 from leyden.tasks.work import Work
 from leyden.tasks.worker import Worker
 from leyden.values import replace
@@ -29,8 +29,8 @@ OURS = Home(identity="home", authority="ours", place="here", host="harbour")
 MINUTE = timedelta(minutes=1)
 
 
-def hold(holder: str = "one", **other: str) -> Hold:
-    return Hold(**{"holder": holder, "identity": "home", "place": "here", **other})
+def process(name: str) -> Process:
+    return Process(id=name, session="s", host="harbour", pid=7, beat=0, until=NOW)
 
 
 @pytest.fixture
@@ -41,11 +41,12 @@ async def fleet_harness(
     await fleet_harness.found()
     async with db.transaction() as tx:
         await tx.homes.add(OURS)
+        await tx.homes.enter(process("one"), delete_before=NOW)
     return fleet_harness
 
 
 async def take_over(fleet_harness: FleetHarness) -> FleetHarness:
-    """Let another process take all shards, as if the first had died long ago."""
+    """Let another process watch, as if the first had died long ago."""
     heir = FleetHarness.__new__(FleetHarness)
     vars(heir).update(vars(fleet_harness))
     heir.now = fleet_harness.now + 2 * CLAIM_FOR
@@ -178,56 +179,50 @@ async def test_tasks_of_nodes_are_for_the_home_and_for_who_watches_them(
     fleet_harness: FleetHarness,
 ) -> None:
     node = await fleet_harness.create()
-    db, shards = fleet_harness.fleet.database, Shards(kind=WATCH, number=SHARDS)
-    later = fleet_harness.now + 2 * CLAIM_FOR
+    db, later = fleet_harness.fleet.database, fleet_harness.now + 2 * CLAIM_FOR
     async with db.transaction() as tx:
         await tx.tasks.free_all()
-        await tx.tasks.put_many(WATCH, list(map(str, range(SHARDS))), due=NOW)
+        await tx.homes.enter(process("two"), delete_before=NOW)
 
-    async def claimed(kind: str, by: Hold) -> list[str]:
+    async def claimed(kind: str, by: str) -> list[str]:
+        watch = WATCH if kind == NODE else ""
         async with db.transaction() as tx:
-            how: dict[str, Any] = {"now": later, "until": later + MINUTE, "most": 100}
-            if kind == NODE:
-                due = await tx.tasks.next_due_watched(kind, by, shards, now=later)
-                found = await tx.tasks.claim_watched(kind, by, shards, **how)
-                assert bool(found) == (due is not None and by.identity == "home")
-            else:
-                found = await tx.tasks.claim_at_home(kind, by, **how)
-        return sorted(each.key for each in found)
+            found = await tx.tasks.claim(
+                kind, now=later, until=later + MINUTE, most=9, holder=by, watch=watch
+            )
+        return [each.key for each in found]
 
-    for stranger in (hold(identity="another"), hold(place="elsewhere")):
-        assert await claimed(WATCH, stranger) == []
-        assert await claimed(ROUTES, stranger) == []
-        assert await claimed(NODE, stranger) == []
-    assert await claimed(NODE, hold()) == [], "nobody watches it yet"
-    assert len(await claimed(WATCH, hold())) == SHARDS
-    assert await claimed(NODE, hold("two")) == []
-    assert await claimed(NODE, hold(identity="another")) == []
-    assert await claimed(NODE, hold()) == [node.id]
+    for kind in (WATCH, ROUTES, NODE):
+        assert await claimed(kind, "stranger") == []
+    assert await claimed(NODE, "one") == [], "nobody watches it yet"
+    assert await claimed(WATCH, "one") == [EVERYTHING]
+    assert await claimed(WATCH, "two") == []
+    assert await claimed(NODE, "two") == []
+    assert await claimed(NODE, "one") == [node.id]
+    async with db.transaction() as tx:
+        await tx.tasks.put(NODE, node.id, due=NOW)
+        await tx.tasks.free_all()
+        await tx.homes.take(OURS, kinds=OF_THE_HOME)
+    for kind in (WATCH, ROUTES, NODE):
+        assert await claimed(kind, "one") == [], "the home is another's"
 
 
-async def test_a_shard_that_is_given_back_gives_no_right_to_its_nodes(
+async def test_a_watch_that_is_given_back_gives_no_right_to_nodes(
     fleet_harness: FleetHarness,
 ) -> None:
     await fleet_harness.create()
-    db, shards = fleet_harness.fleet.database, Shards(kind="lamp", number=1)
+    db, now = fleet_harness.fleet.database, fleet_harness.now
     async with db.transaction() as tx:
         await tx.tasks.free_all()
-        await tx.tasks.put("lamp", "0", due=NOW)
-        (shard,) = await tx.tasks.claim_at_home(
-            "lamp",
-            hold(),
-            now=fleet_harness.now,
-            until=fleet_harness.now + MINUTE,
-            most=9,
-        )
-        await tx.tasks.reschedule(shard, due=fleet_harness.now, attempts=0)
         how: dict[str, Any] = {
-            "now": fleet_harness.now,
-            "until": fleet_harness.now + MINUTE,
+            "now": now,
+            "until": now + MINUTE,
             "most": 9,
+            "holder": "one",
         }
-        assert not await tx.tasks.claim_watched(NODE, hold(), shards, **how)
+        (watch,) = await tx.tasks.claim(WATCH, **how)
+        await tx.tasks.reschedule(watch, due=now, attempts=0)
+        assert not await tx.tasks.claim(NODE, watch=WATCH, **how)
 
 
 async def test_what_stands_is_next_due_when_its_claim_ends(db: Database) -> None:
@@ -247,10 +242,33 @@ async def test_what_stands_is_next_due_when_its_claim_ends(db: Database) -> None
             await tx.tasks.lock(claim)
 
 
+async def test_shards_of_an_earlier_version_end_once_no_worker_has_them(
+    fleet_harness: FleetHarness,
+) -> None:
+    fleet, now = fleet_harness.fleet, utc_now()
+    db, tasks = fleet.database, fleet.database.reader.tasks
+    async with db.transaction() as tx:
+        await tx.tasks.put_many(RETIRED, ["0", "1"], due=now)
+        until = now + MINUTE
+        (held,) = await tx.tasks.claim(RETIRED, now=now, until=until, most=1)
+    (free,) = {"0", "1"} - {held.key}
+    queues = fleet_queues(fleet, fleet_harness.watching)
+    retired = [queue for queue in queues if queue.kind == RETIRED]
+    working = asyncio.create_task(Worker(db, retired, clock=utc_now).run())
+    async with asyncio.timeout(30):
+        while await tasks.is_queued(RETIRED, free):
+            await asyncio.sleep(0.02)
+    assert await tasks.is_queued(RETIRED, held.key)
+    working.cancel()
+    with suppress(asyncio.CancelledError):
+        await working
+
+
 class Works:
     """A process that looks after nodes, for the length of a block."""
 
-    def __init__(self, fleet_harness: FleetHarness, holder: str) -> None:
+    def __init__(self, fleet_harness: FleetHarness, name: str) -> None:
+        self.name = name
         self.fleet = replace(fleet_harness.fleet, clock=utc_now)
         self.watching = Watching(self.fleet)
         self.watching.claim_for = timedelta(
@@ -262,12 +280,13 @@ class Works:
             if queue.kind in {NODE, WATCH}
         ]
         self._worker = Worker(
-            self.fleet.database, queues, clock=utc_now, hold=hold(holder)
+            self.fleet.database, queues, clock=utc_now, process_id=name
         )
 
     async def __aenter__(self) -> Self:
         async with self.fleet.database.transaction() as tx:
-            await tx.tasks.put_many(WATCH, self.watching.keys, due=utc_now())
+            await tx.homes.enter(process(self.name), delete_before=NOW)
+            await tx.tasks.put(WATCH, EVERYTHING, due=utc_now())
         self._task = asyncio.create_task(self._worker.run())
         return self
 
@@ -278,69 +297,49 @@ class Works:
         await self.watching.close()
 
 
-async def holders(db: Database, expected: dict[str, int]) -> None:
-    """Wait until each holds so many shards."""
-    from leyden.storage.statements import Statement  # noqa: PLC0415
-
-    sql = (
-        "SELECT holder, count(*) FROM task WHERE kind = 'watch' AND lease > 0 "
-        "GROUP BY holder"
-    )
-    asked = Statement(sql)
+async def holder(db: Database, expected: str) -> None:
+    """Wait until this process watches."""
+    asked = Statement("SELECT holder FROM task WHERE kind = 'watcher' AND lease > 0")
     async with asyncio.timeout(30):
-        while dict(await db.reader.run(asked)) != expected:
+        while await db.reader.run(asked) != [(expected,)]:
             await asyncio.sleep(0.02)
 
 
-class TestShards:
-    """On PostgreSQL several processes share the nodes of a home."""
+class TestSeveral:
+    """On PostgreSQL several processes may watch, and one does."""
 
     @pytest.fixture
     def database_url(self, postgres_url: str) -> str:
         return postgres_url
 
-    @pytest.fixture
-    async def free(self, fleet_harness: FleetHarness) -> FleetHarness:
-        async with fleet_harness.fleet.database.transaction() as tx:
-            await tx.tasks.free_all()
-        return fleet_harness
-
-    async def test_who_joins_gets_a_share_and_who_leaves_gives_it_back(
-        self, free: FleetHarness
+    async def test_another_watches_when_one_leaves(
+        self, fleet_harness: FleetHarness
     ) -> None:
-        db = free.fleet.database
-        async with Works(free, "one") as one:
-            await holders(db, {"one": SHARDS})
-            async with Works(free, "two") as two:
-                for each in (one, two):
-                    each.watching.share_with(2)
-                await holders(db, {"one": 32, "two": 32})
-                async with Works(free, "three") as three:
-                    for each in (one, two, three):
-                        each.watching.share_with(3)
-                    await holders(db, {"one": 22, "two": 22, "three": 20})
-                for each in (one, two):
-                    each.watching.share_with(2)
-                await holders(db, {"one": 32, "two": 32})
-            one.watching.share_with(1)
-            await holders(db, {"one": SHARDS})
+        db = fleet_harness.fleet.database
+        async with db.transaction() as tx:
+            await tx.tasks.free_all()
+        async with AsyncExitStack() as first:
+            await first.enter_async_context(Works(fleet_harness, "two"))
+            await holder(db, "two")
+            async with Works(fleet_harness, "three") as three:
+                assert not three.watching.found.is_set()
+                await first.aclose()
+                await holder(db, "three")
+                async with asyncio.timeout(10):
+                    await three.watching.found.wait()
 
-    async def test_a_node_started_by_who_lost_its_shard_is_looked_for(
+    async def test_a_node_started_by_who_lost_the_claim_is_looked_for(
         self, fleet_harness: FleetHarness
     ) -> None:
         node = await fleet_harness.running()
         heir = await take_over(fleet_harness)
-        for each in heir.watching._held.values():
-            each.nodes.clear()  # it was started after they were found
+        held = heir.watching._held
+        assert held is not None
+        held.nodes.clear()  # it was started after they were found
         fleet_harness.runtime.watch(heir.watching.enqueue)
         await heir.watching.check()
         await heir.settled()
-        listened = {
-            key: process
-            for each in heir.watching._held.values()
-            for key, process in each.nodes.items()
-        }
-        assert listened == {node.id: node.process}
+        assert held.nodes == {node.id: node.process}
 
 
 async def test_routes_brought_by_who_lost_the_task_are_brought_again(

@@ -1,20 +1,19 @@
 """A claim takes no more than was asked for, however PostgreSQL plans it."""
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from datetime import timedelta
-from functools import partial
 
 import psycopg
 import pytest
 
 from leyden.domain.times import utc_now
 from leyden.storage.database import Database, open_database
-from leyden.storage.homes import Hold, Home
-from leyden.storage.tasks import Claim, Shards
+from leyden.storage.homes import Process
 
 CROWD = 40
-HOLD = Hold(holder="worker", identity="harbour", place="/harbour")
-SHARDS = Shards(kind="watch", number=1)
+PROCESS = Process(
+    id="worker", session="s", host="harbour", pid=7, beat=0, until=utc_now()
+)
 
 
 @pytest.fixture
@@ -31,24 +30,19 @@ async def nested(postgres_url: str) -> AsyncIterator[Database]:
     await database.close()
 
 
-@pytest.mark.parametrize("how", ["claim", "claim_at_home", "claim_watched"])
+@pytest.mark.parametrize(
+    "how", [{}, {"holder": PROCESS.id}, {"holder": PROCESS.id, "watch": "watcher"}]
+)
 async def test_a_claim_takes_no_more_than_was_asked_for(
-    nested: Database, how: str
+    nested: Database, how: dict[str, str]
 ) -> None:
     now = utc_now()
     until = now + timedelta(seconds=30)
     async with nested.transaction() as tx:
-        await tx.homes.add(
-            Home(identity=HOLD.identity, authority="", place=HOLD.place, host="")
-        )
+        await tx.homes.enter(PROCESS, delete_before=now)
         await tx.tasks.put_many("lamp", [f"{n:02}" for n in range(CROWD)], due=now)
-        await tx.tasks.put(SHARDS.kind, "0", due=now)
-        await tx.tasks.claim_at_home(SHARDS.kind, HOLD, now=now, until=until, most=1)
+        await tx.tasks.put("watcher", "all", due=now)
+        await tx.tasks.claim("watcher", now=now, until=until, most=1, holder=PROCESS.id)
     async with nested.transaction() as tx:
-        claims: dict[str, Callable[..., Awaitable[list[Claim]]]] = {
-            "claim": tx.tasks.claim,
-            "claim_at_home": partial(tx.tasks.claim_at_home, hold=HOLD),
-            "claim_watched": partial(tx.tasks.claim_watched, hold=HOLD, shards=SHARDS),
-        }
-        claimed = await claims[how]("lamp", now=now, until=until, most=8)
+        claimed = await tx.tasks.claim("lamp", now=now, until=until, most=8, **how)
     assert len(claimed) == 8

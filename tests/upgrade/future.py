@@ -13,11 +13,13 @@ from alembic import op
 
 revision = "{revision}"
 down_revision = "{before}"
-{oldest}
+
 
 def upgrade() -> None:
     op.{does}
 '''
+_OLDEST = "UPDATE schema_floor SET oldest = '{}'"
+
 NEXT = "9000_next"
 AFTER = "9001_after"
 
@@ -40,14 +42,10 @@ def expand(source: Path) -> None:
 
 def contract(source: Path) -> None:
     """Add one that takes away what only this version uses."""
-    oldest = f'oldest = "{NEXT}"\n'
-    _write(source, AFTER, 'drop_table("node_drill")', before=NEXT, oldest=oldest)
+    does = f'drop_table("node_drill")\n    op.execute("{_OLDEST.format(NEXT)}")'
+    _write(source, AFTER, does, before=NEXT)
 
 
-def _write(
-    source: Path, revision: str, does: str, *, before: str, oldest: str = ""
-) -> None:
+def _write(source: Path, revision: str, does: str, *, before: str) -> None:
     path = source / "leyden/storage/migrations/versions" / f"{revision}.py"
-    path.write_text(
-        _MIGRATION.format(revision=revision, before=before, does=does, oldest=oldest)
-    )
+    path.write_text(_MIGRATION.format(revision=revision, before=before, does=does))

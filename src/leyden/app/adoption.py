@@ -6,14 +6,12 @@
 3. If requested, start nodes whose wallets are missing here without one.
 """
 
-import asyncio
 from collections.abc import Sequence
 
 from leyden.app import clusters, identity
 from leyden.app.home_record import as_home, refuse_another_authority
 from leyden.app.identity import Here
-from leyden.app.liveness import LivenessCheck
-from leyden.app.ownership import refuse_unserved
+from leyden.app.ownership import nobody_else, refuse_unserved
 from leyden.domain.nodes import DesiredState, Node, RuntimeName
 from leyden.domain.observations import Observation, observe
 from leyden.errors import SetupError
@@ -24,8 +22,6 @@ from leyden.services.platform import Platform
 from leyden.storage.homes import Home
 from leyden.storage.stores import Stores
 from leyden.values import Struct, replace
-
-_LOOK_EVERY_S = 0.5
 
 
 class HomeComparison(Struct, frozen=True, kw_only=True):
@@ -61,29 +57,23 @@ async def adopt(
     here = await _home(platform)
     await _refuse_moving(platform)
     ours = as_home(here, platform.settings)
-    check = LivenessCheck()
-    while True:
-        async with platform.database.transaction() as tx:
-            known = await tx.homes.lock()
-            if known is not None and not new_authority:
-                refuse_another_authority(known, ours, here)
-            if not await check.possibly_alive(tx, await tx.homes.processes()):
-                await tx.homes.add(ours)
-                await tx.homes.take(ours, kinds=OF_THE_HOME)
-                if accept_copies:
-                    await tx.node_starts.accept_all()
-                await tx.audit.add(
-                    at=platform.clock(),
-                    actor=actor,
-                    action="home adopted",
-                    subject=ours.identity,
-                    host=ours.host,
-                    before=known.host if known else "",
-                    start_empty=start_empty,
-                    accept_copies=accept_copies,
-                )
-                break
-        await asyncio.sleep(_LOOK_EVERY_S)
+    async with nobody_else(platform) as (tx, known):
+        if known is not None and not new_authority:
+            refuse_another_authority(known, ours, here)
+        await tx.homes.add(ours)
+        await tx.homes.take(ours, kinds=OF_THE_HOME)
+        if accept_copies:
+            await tx.node_starts.accept_all()
+        await tx.audit.add(
+            at=platform.clock(),
+            actor=actor,
+            action="home adopted",
+            subject=ours.identity,
+            host=ours.host,
+            before=known.host if known else "",
+            start_empty=start_empty,
+            accept_copies=accept_copies,
+        )
     if start_empty:
         await _start_empty(platform, here)
     return await standing(platform)
@@ -113,7 +103,7 @@ async def accept(platform: Platform, node_id: str, *, actor: str) -> None:
 
 async def _home(platform: Platform) -> Here:
     settings = platform.settings
-    if settings.runtime != "kubernetes":
+    if settings.runs_here:
         return identity.read(settings.home_path)
     known = await platform.database.reader.homes.find()
     if known is None or not known.cluster:

@@ -11,7 +11,6 @@ start; until the last has, `cert` names both roots.
 Killed anywhere, the next run goes on.
 """
 
-import asyncio
 from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
@@ -20,7 +19,7 @@ from typing import Final
 from leyden.app import gateways, identity
 from leyden.app.home_record import as_home, refuse
 from leyden.app.identity import Here
-from leyden.app.liveness import LivenessCheck
+from leyden.app.ownership import nobody_else
 from leyden.certificates import previous_authorities
 from leyden.certificates.authority import (
     Authority,
@@ -42,7 +41,6 @@ from leyden.values import Struct, replace
 
 ROOT_KEY: Final = "root.key.sealed"
 PURPOSE: Final = "root key of the authority"
-_LOOK_EVERY_S: Final = 0.5
 
 
 class AuthorityStatus(Struct, frozen=True, kw_only=True):
@@ -122,26 +120,20 @@ async def rotate(platform: Platform, *, actor: str) -> AuthorityStatus:
     """Create a new authority for the current settings; return its status."""
     settings = platform.settings
     here = identity.read(settings.home_path)
-    check = LivenessCheck()
-    while True:
-        async with platform.database.transaction() as tx:
-            known = await tx.homes.lock()
-            if not await check.possibly_alive(tx, await tx.homes.processes()):
-                nodes = await tx.nodes.all_()
-                with previous_authorities.changing(folder_of(settings)):
-                    before = _rotated(platform, nodes, known, here)
-                ours = as_home(here, settings)
-                if known is not None:
-                    await tx.homes.take(ours, kinds=OF_THE_HOME)
-                await tx.audit.add(
-                    at=platform.clock(),
-                    actor=actor,
-                    action="authority rotated",
-                    subject=ours.authority,
-                    before=before,
-                )
-                break
-        await asyncio.sleep(_LOOK_EVERY_S)
+    async with nobody_else(platform) as (tx, known):
+        nodes = await tx.nodes.all_()
+        with previous_authorities.changing(folder_of(settings)):
+            before = _rotated(platform, nodes, known, here)
+        ours = as_home(here, settings)
+        if known is not None:
+            await tx.homes.take(ours, kinds=OF_THE_HOME)
+        await tx.audit.add(
+            at=platform.clock(),
+            actor=actor,
+            action="authority rotated",
+            subject=ours.authority,
+            before=before,
+        )
     return await status(platform)
 
 

@@ -22,7 +22,7 @@ async def examine(settings: Settings) -> AsyncIterator[Result]:
     """Check the cluster, and try from a pod what nodes reach."""
     what = "the cluster can run nodes, and we have the permissions for it"
     try:
-        if settings.runtime == "local":
+        if not settings.runs_in_cluster:
             raise SetupError(
                 'runtime: nodes run on this machine; set runtime = "kubernetes"'
             )

@@ -56,7 +56,7 @@ async def joined(
 
     A process that only serves the API needs few rights there.
     """
-    if settings.runtime == "local" or not has_nodes(settings):
+    if not settings.runs_in_cluster or not has_nodes(settings):
         yield None
         return
     check(settings)
@@ -94,7 +94,7 @@ def check(settings: Settings) -> None:
 
 def _companion_needed_because(settings: Settings) -> str:
     """Return why nodes need a companion; "" if they don't."""
-    if settings.runtime == "both":
+    if settings.runs_here:
         return "runtime is both: its program copies nodes into the cluster"
     if settings.mainnet_backend:
         return (
@@ -123,7 +123,7 @@ def check_companion(settings: Settings) -> None:
 
 def offered(settings: Settings) -> Catalogue:
     """Return the versions that nodes can be started with, which have images."""
-    if settings.runtime == "local":
+    if not settings.runs_in_cluster:
         return OFFERED
     found = images(settings)
     releases = tuple(each for each in OFFERED.releases if each.version in found)

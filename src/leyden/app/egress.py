@@ -33,7 +33,7 @@ _WITHOUT: Final = (
 
 def required_because(settings: Settings) -> str:
     """Return why the policy is required, or "" if it is not."""
-    if settings.nodes_fence == "off" or settings.runtime == "kubernetes":
+    if settings.nodes_fence == "off" or not settings.runs_here:
         return ""
     if settings.mainnet_backend:
         return "nodes on mainnet hold real money (mainnet_backend is set)"

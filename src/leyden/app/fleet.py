@@ -66,7 +66,7 @@ def fleet_of(
         found[RuntimeName.KUBERNETES] = cluster.runtime(
             settings, grounds, authority, reported
         )
-    if cluster is None or settings.runtime == "both":
+    if cluster is None or settings.runs_here:
         # And one more: the last place is for owners who have no other.
         at_once = _STARTS_PER_PROCESSOR * (os.cpu_count() or 1) + 1
         found[RuntimeName.LOCAL] = local_nodes.runtime(
@@ -122,7 +122,7 @@ def fleet_of(
 
 def _look_every(settings: Settings) -> timedelta:
     """Return the interval of housekeeping."""
-    if settings.runtime == "kubernetes":  # their companions report
+    if not settings.runs_here:  # their companions report
         return timedelta(minutes=1)
     # With a store, channel backups are to leave this machine within seconds.
     return timedelta(seconds=3 if settings.backup_store else 10)
@@ -144,9 +144,8 @@ async def looked_after(
         "nodes found again": partial(_found, settings, fleet, watching),
         "certificates": partial(certificate_expiry.watch, fleet),
         "runtime": runtime.run,
+        "nodes tended": watching.poll_unwatched,
     }
-    if not fleet.database.is_alone:
-        jobs["nodes tended"] = watching.poll_unwatched
     try:
         async with background(jobs):
             await fleet.gateway.start()

@@ -8,7 +8,6 @@ import secrets
 from collections.abc import Sequence
 from typing import Final
 
-from leyden.app import liveness
 from leyden.app.identity import Here
 from leyden.certificates.authority import Authority
 from leyden.domain.nodes import Node, RuntimeName
@@ -19,6 +18,12 @@ from leyden.settings import Settings
 from leyden.storage.homes import Home
 from leyden.values import replace
 
+INSTEAD: Final = (
+    "Local nodes run in one home, on one machine: start `leyden serve` and `leyden "
+    "worker` there. To move the home here, stop it and its nodes there, copy the "
+    "whole folder, and run `leyden home adopt`. Nodes on several machines need the "
+    "Kubernetes runtime (docs/cluster.md)"
+)
 _IN_CLUSTER: Final = (
     "Nodes belong to one namespace of one cluster: set kubeconfig and "
     "kubernetes_namespace to it"
@@ -86,7 +91,7 @@ def shown(here: Here) -> str:
 
 
 def _instead(here: Here) -> str:
-    return _IN_CLUSTER if here.cluster else liveness.INSTEAD
+    return _IN_CLUSTER if here.cluster else INSTEAD
 
 
 def refuse(known: Home, ours: Home, here: Here) -> None:

@@ -28,9 +28,8 @@ from leyden.app.emailing import emailing_of
 from leyden.app.fleet import fleet_of, looked_after
 from leyden.app.front import front_of
 from leyden.app.opening import opened
-from leyden.app.ownership import Ownership, owned
+from leyden.app.ownership import registered
 from leyden.app.programs import Binary, lnds
-from leyden.app.replicas import counted
 from leyden.app.shop import open_for_payments, shop_of
 from leyden.app.tails import tails_of
 from leyden.daemons.build import default_cache
@@ -70,10 +69,9 @@ async def running(
         cluster = await stack.enter_async_context(
             clusters.joined(settings, serves_only=not loops)
         )
-        ownership = await stack.enter_async_context(
-            owned(platform, watches=loops, elsewhere=cluster)
+        process_id = await stack.enter_async_context(
+            registered(platform, elsewhere=cluster)
         )
-        await stack.enter_async_context(counted(platform, ownership.hold.holder))
         if binary is None:
             own = await own_programs(words(settings.own_binaries))
             binary = lnds(default_cache(os.environ), own=own)
@@ -126,7 +124,7 @@ async def running(
                 follow = partial(platform.samples.follow, platform.fleet)
                 await looping.enter_async_context(background({"samples": follow}))
         if loops:
-            await looping.enter_async_context(_looping(platform, ownership))
+            await looping.enter_async_context(_looping(platform, process_id))
         await _check_authority(platform, settings)
         if api:
             delay_s = settings.stop_delay_s
@@ -160,7 +158,7 @@ def _bound(
 
 
 @asynccontextmanager
-async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[None]:
+async def _looping(platform: Platform, process_id: str) -> AsyncIterator[None]:
     """Run the background jobs, after finding running nodes again."""
     watching = None
     async with AsyncExitStack() as stack:
@@ -169,8 +167,6 @@ async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[No
                 await tx.tasks.free_all()
         if platform.fleet is not None:
             watching = Watching(platform.fleet)
-            watching.share_with(ownership.watchers)
-            ownership.counted.append(watching.share_with)
             await stack.enter_async_context(
                 looked_after(platform.settings, platform.fleet, watching)
             )
@@ -179,9 +175,9 @@ async def _looping(platform: Platform, ownership: Ownership) -> AsyncIterator[No
             platform.database,
             queues(platform, watching, alarms),
             clock=platform.clock,
-            hold=ownership.hold,
+            process_id=process_id,
         )
-        await put_standing(platform, watching, alarms)
+        await put_standing(platform, alarms)
         async with background({"worker": worker.run, "alarms": alarms.watch}):
             yield
 

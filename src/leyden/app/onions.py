@@ -41,7 +41,7 @@ def target(settings: Settings) -> str:
     """
     if not settings.tor_control:
         return ""
-    if settings.runtime != "local":
+    if settings.runs_in_cluster:
         raise SetupError(
             "tor_control: needs runtime = local; nodes in a cluster have no onion "
             "addresses"
@@ -73,7 +73,7 @@ def socks(settings: Settings) -> str:
     """Return Tor's SOCKS port for nodes, as lnd takes it; "" if they have none."""
     if not settings.tor_socks:
         return ""
-    if settings.runtime != "local":
+    if settings.runs_in_cluster:
         raise SetupError(
             "tor_socks: needs runtime = local; nodes in a cluster can't use Tor"
         )

@@ -1,18 +1,22 @@
 """Opening an installation: for a command, or before it runs."""
 
+import logging
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import timedelta
+from typing import Final
 
-from leyden.app.background import background
-from leyden.app.shared_clock import SharedClock
 from leyden.domain.times import Clock, utc_now
-from leyden.errors import Away
 from leyden.services.operators import sealing_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage import schema_check
 from leyden.storage.database import Database, open_database
 from leyden.storage.secrets import Sealer, load_keyring
+
+_WRONG: Final = timedelta(seconds=5)
+
+log = logging.getLogger(__name__)
 
 
 @asynccontextmanager
@@ -26,26 +30,30 @@ async def opened(settings: Settings) -> AsyncIterator[Platform]:
     async with AsyncExitStack() as afterwards:
         database = await open_database(settings.database)
         try:
-            async with _told(database) as clock:
-                yield Platform(
-                    settings=settings,
-                    database=database,
-                    sealer=sealer,
-                    clock=clock,
-                    afterwards=afterwards,
-                )
+            yield Platform(
+                settings=settings,
+                database=database,
+                sealer=sealer,
+                clock=await clock_of(database),
+                afterwards=afterwards,
+            )
         finally:
             await database.close()
 
 
-@asynccontextmanager
-async def _told(database: Database) -> AsyncIterator[Clock]:
-    """Yield the clock that all processes of a database share."""
-    if database.is_alone:
-        yield utc_now
-        return
-    clock = SharedClock()
-    with suppress(Away):  # then it is this machine's, until the database answers
-        await clock.set_by(database)
-    async with background({"clock": lambda: clock.follow(database)}):
-        yield clock
+async def clock_of(database: Database) -> Clock:
+    """Return the clock that all processes of a database share: the database's own.
+
+    Claims, deadlines and pauses are times in rows, which one process writes and another
+    one reads. By a clock that is an hour ahead, the claims of a process that died would
+    last for an hour.
+    """
+    database_time = await database.now()
+    ahead = utc_now() - database_time
+    if abs(ahead) > _WRONG:
+        log.warning(
+            "this machine's clock is not the database's: set both (NTP), and start "
+            "again; certificates are checked by this machine's",
+            extra={"ahead_s": round(ahead.total_seconds())},
+        )
+    return lambda: utc_now() - ahead

@@ -1,11 +1,11 @@
-"""Ownership of local nodes: one home looks after them.
+"""Ownership of nodes: one home looks after them, and its living processes are known.
 
 A process of a home that the database does not record is rejected at its
-start (home_record.py). In addition each process of the home sends a
-heartbeat every few seconds. A process in another container, or after a
-reboot, waits until earlier processes are silent, because it cannot see their
-nodes. No clock is compared with another machine's: the process waits for
-silence.
+start (home_record.py). Each process of the home has a row, without which it
+claims no task of a node, and sends a heartbeat every few seconds. A process in
+another container, or after a reboot, waits until earlier processes are silent,
+because it cannot see their nodes. No clock is compared with another machine's:
+the process waits for silence.
 
 On SQLite there is one process, which holds the home and the file locked.
 """
@@ -15,26 +15,33 @@ import logging
 import os
 import secrets
 import signal
-from collections.abc import AsyncIterator, Callable
+import time
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
 
-from leyden.app import identity, liveness
+from leyden.app import identity
 from leyden.app.background import background
-from leyden.app.home_record import as_home, check_home, name_of_cluster, refuse
+from leyden.app.home_record import (
+    INSTEAD,
+    as_home,
+    check_home,
+    name_of_cluster,
+    refuse,
+)
 from leyden.app.identity import Here
 from leyden.errors import Away, SetupError, Stale
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden.storage.homes import Hold, Process
+from leyden.storage.homes import Home, Process
 from leyden.storage.stores import Stores
-from leyden.values import Struct, field
 
-_BEAT_S: Final = liveness.SILENT.total_seconds() / 3
+# Who says nothing for so long has died.
+SILENT: Final = timedelta(seconds=15)
+_BEAT_S: Final = SILENT.total_seconds() / 3
 _LOOK_EVERY_S: Final = 0.5
-_SOON: Final = 0.1  # seconds
 _FORGOTTEN: Final = timedelta(hours=1)
 
 log = logging.getLogger(__name__)
@@ -50,47 +57,25 @@ class Elsewhere(Protocol):
         ...
 
 
-class Ownership(Struct, eq=False):
-    """A process's right to look after nodes, while its heartbeat lasts."""
-
-    hold: Hold
-    # Called with how many processes look after nodes, each time they are counted.
-    counted: list[Callable[[int], None]] = field(default_factory=list)
-    watchers: int = 1
-    counts_until: datetime | None = None  # one of them has died, unless it says not
-
-    async def count(self, tx: Stores, *, now: datetime) -> None:
-        """Count the processes that look after nodes."""
-        self.watchers, self.counts_until = await tx.homes.watching(now=now)
-
-    def pause_s(self, now: datetime) -> float:
-        """Return the seconds until the next heartbeat, and the next count.
-
-        Shards of one that died wait for it: the count is not late by a heartbeat.
-        """
-        if self.counts_until is None:
-            return _BEAT_S
-        return min(_BEAT_S, max(0.0, (self.counts_until - now).total_seconds()) + _SOON)
-
-
 def has_nodes(settings: Settings) -> bool:
     """Return whether the settings ask for nodes."""
     return bool(settings.testnet_chain or settings.mainnet_backend)
 
 
 @asynccontextmanager
-async def owned(
-    platform: Platform, *, watches: bool, elsewhere: Elsewhere | None = None
-) -> AsyncIterator[Ownership]:
-    """Join the home that nodes belong to; raise SetupError in another one.
+async def registered(
+    platform: Platform, *, elsewhere: Elsewhere | None = None
+) -> AsyncIterator[str]:
+    """Register this process in the home that nodes belong to; yield its id.
 
-    Where nodes are elsewhere, that place is marked as this installation's.
+    Raise SetupError in another home. Where nodes are elsewhere, that place is marked
+    as this installation's.
     """
-    holder = secrets.token_hex(8)
+    process_id = secrets.token_hex(8)
     if not has_nodes(platform.settings):
-        yield Ownership(hold=Hold(holder=holder))
+        yield process_id
         return
-    if elsewhere is None or platform.settings.runtime == "both":
+    if elsewhere is None or platform.settings.runs_here:
         here = identity.read(platform.settings.home_path)
         await check_home(platform, here)
     else:
@@ -98,19 +83,15 @@ async def owned(
     await refuse_unserved(platform)
     if elsewhere is not None:
         await elsewhere.mark(await name_of_cluster(platform))
-    hold = Hold(holder=holder, identity=here.identity, place=here.place)
-    ownership = Ownership(hold=hold)
-    if platform.database.is_alone:
-        yield ownership
-        return
-    await _enter(platform, here, ownership, watches=watches)
+    await _enter(platform, here, process_id)
+    beat = partial(_beat, platform, process_id)
     try:
-        async with background({"home": partial(_beat, platform, ownership)}):
-            yield ownership
+        async with background({} if platform.database.is_alone else {"home": beat}):
+            yield process_id
     finally:
         try:
             async with platform.database.transaction() as tx:
-                await tx.homes.leave(holder)
+                await tx.homes.leave(process_id)
         except (Away, Stale) as error:
             log.info(
                 ("could not announce that this process stops"),
@@ -120,8 +101,8 @@ async def owned(
 
 async def refuse_unserved(platform: Platform) -> None:
     """Raise SetupError for nodes of a runtime that the settings do not name."""
-    runtime = platform.settings.runtime
-    if runtime == "both":
+    settings, runtime = platform.settings, platform.settings.runtime
+    if settings.runs_here and settings.runs_in_cluster:
         return
     if found := await platform.database.reader.nodes.find_elsewhere(runtime):
         raise SetupError(
@@ -130,54 +111,88 @@ async def refuse_unserved(platform: Platform) -> None:
         )
 
 
-async def _enter(
-    platform: Platform, here: Here, ownership: Ownership, *, watches: bool
-) -> None:
-    """Record this process, after processes that cannot see its nodes have ended."""
-    check = liveness.LivenessCheck()
+@asynccontextmanager
+async def nobody_else(
+    platform: Platform, *, session: str = ""
+) -> AsyncIterator[tuple[Stores, Home | None]]:
+    """Open a transaction with the home locked, once no other process uses the home.
+
+    Processes of this session may: they see the same nodes. Raise SetupError if another
+    one lives.
+    """
+    heard: dict[str, tuple[int, float]] = {}
     while True:
         async with platform.database.transaction() as tx:
             known = await tx.homes.lock()
-            ours = as_home(here, platform.settings)
-            refuse(known or ours, ours, here)
-            others = [
-                each
-                for each in await tx.homes.processes()
-                if each.session != here.session
-            ]
-            if not await check.possibly_alive(tx, others):
-                now = platform.clock()
-                process = Process(
-                    id=ownership.hold.holder,
-                    session=here.session,
-                    host=here.host,
-                    pid=os.getpid(),
-                    beat=0,
-                    until=now + liveness.SILENT,
-                )
-                await tx.homes.enter(
-                    process, watches=watches, delete_before=now - _FORGOTTEN
-                )
-                await ownership.count(tx, now=now)
+            if platform.database.is_alone or not await _possibly_alive(
+                tx, session, heard
+            ):
+                yield tx, known
                 return
         await asyncio.sleep(_LOOK_EVERY_S)
 
 
-async def _beat(platform: Platform, ownership: Ownership) -> None:
-    """Record every few seconds that we live, and count who does; end if we may not run.
+async def _possibly_alive(
+    tx: Stores, session: str, heard: dict[str, tuple[int, float]]
+) -> bool:
+    """Return whether a process of another session may live; remove those that died."""
+    found = False
+    for each in await tx.homes.processes():
+        if each.session == session:
+            continue
+        if each.id not in heard:
+            heard[each.id] = (each.beat, time.monotonic())
+            log.warning(
+                "another process may use this home where we can't see it; waiting",
+                extra={
+                    "host": each.host,
+                    "pid": each.pid,
+                    "longest_s": SILENT.total_seconds(),
+                },
+            )
+        beat, since = heard[each.id]
+        if each.beat != beat:
+            raise SetupError(
+                f"this home is in use by process {each.pid} on {each.host}, in "
+                "another container or on another machine, whose nodes this "
+                f"process can't see; stop it first. {INSTEAD}"
+            )
+        if time.monotonic() - since > SILENT.total_seconds():
+            await tx.homes.delete_silent(each)
+        else:
+            found = True
+    return found
+
+
+async def _enter(platform: Platform, here: Here, process_id: str) -> None:
+    """Record this process, after processes that cannot see its nodes have ended."""
+    async with nobody_else(platform, session=here.session) as (tx, known):
+        ours = as_home(here, platform.settings)
+        refuse(known or ours, ours, here)
+        now = platform.clock()
+        process = Process(
+            id=process_id,
+            session=here.session,
+            host=here.host,
+            pid=os.getpid(),
+            beat=0,
+            until=now + SILENT,
+        )
+        await tx.homes.enter(process, delete_before=now - _FORGOTTEN)
+
+
+async def _beat(platform: Platform, process_id: str) -> None:
+    """Record every few seconds that we live; end this process if we may not run.
 
     A process that was silent for so long that others consider it dead must end: after
     a restart, it checks who else lives before it touches a node.
     """
     while True:
-        await asyncio.sleep(ownership.pause_s(platform.clock()))
-        now, hold = platform.clock(), ownership.hold
+        await asyncio.sleep(_BEAT_S)
+        until = platform.clock() + SILENT
         try:
             async with platform.database.transaction() as tx:
-                lives = await tx.homes.heartbeat(
-                    hold.holder, hold, until=now + liveness.SILENT
-                )
-                await ownership.count(tx, now=now)
+                lives = await tx.homes.heartbeat(process_id, until=until)
         except (Away, Stale) as error:
             log.warning(
                 ("could not announce that this process is alive"),
@@ -188,5 +203,3 @@ async def _beat(platform: Platform, ownership: Ownership) -> None:
             log.error("this home no longer owns its nodes: another home does")
             signal.raise_signal(signal.SIGTERM)
             return
-        for tell in ownership.counted:
-            tell(ownership.watchers)

@@ -22,7 +22,7 @@ def ports(settings: Settings) -> PeerPorts:
         found = peer_ports.parse(settings.peer_ports)
     except Malformed as error:
         raise SetupError(f"peer_ports: {error.message}") from None
-    if found and settings.runtime == "kubernetes" and not settings.peer_host:
+    if found and not settings.runs_here and not settings.peer_host:
         raise SetupError(
             "peer_host: must be set, since peer_ports is and runtime is kubernetes: "
             "name the load balancer of the gateways"

@@ -71,7 +71,7 @@ async def _adopt(platform: Platform, actor: str) -> None:
             action="restored home confirmed",
             subject=str(platform.settings.home_path),
         )
-    if platform.settings.runtime != "kubernetes":
+    if platform.settings.runs_here:
         await adoption.adopt(
             platform, new_authority=False, start_empty=True, actor=actor
         )

@@ -4,7 +4,7 @@ From it are made the domain's checks, lnd.conf, what the API takes and shows, th
 options of the command line and the fields of the dashboard's forms. The order is the
 contract's, and so are the names, letter for letter. A setting that came later has a
 default, for nodes that were made before it. A replica of the version before this one
-drops it when it changes others (docs/decisions/0096).
+drops it when it changes others (docs/decisions/0112).
 """
 
 from collections.abc import Mapping, Sequence

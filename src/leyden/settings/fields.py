@@ -500,6 +500,16 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
         return "https" if self.api_tls else "http"
 
     @property
+    def runs_here(self) -> bool:
+        """Whether nodes run on this machine."""
+        return self.runtime != "kubernetes"
+
+    @property
+    def runs_in_cluster(self) -> bool:
+        """Whether nodes run in a cluster."""
+        return self.runtime != "local"
+
+    @property
     def has_private_chain(self) -> bool:
         """Whether testnet is the private chain of `leyden up` in this home."""
         certificate = Path(self.testnet_rpc_certificate)

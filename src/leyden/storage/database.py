@@ -24,6 +24,9 @@ class Database(Protocol):
     is_alone: bool
     """Whether this process is the only server on this database."""
 
+    look_every_s: float
+    """How often to look for what others committed, beside what `listen` announces."""
+
     @property
     def reader(self) -> Stores:
         """Stores for reading without a transaction: each query sees the last commit."""

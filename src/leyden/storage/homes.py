@@ -10,14 +10,6 @@ from leyden.values import Struct
 sql = SqlFile("homes")
 
 
-class Hold(Struct, frozen=True, kw_only=True):
-    """A process's right to take nodes' tasks: its id, and its home."""
-
-    holder: str
-    identity: str = ""
-    place: str = ""
-
-
 class Home(Struct, frozen=True, kw_only=True):
     """The home stored in the database."""
 
@@ -95,9 +87,7 @@ class Homes:
             for id_, session, host, pid, beat, until in await self._run(sql.processes)
         ]
 
-    async def enter(
-        self, process: Process, *, watches: bool, delete_before: datetime
-    ) -> None:
+    async def enter(self, process: Process, *, delete_before: datetime) -> None:
         """Add a process, and delete those that died long ago."""
         await self._run(sql.delete_old, before=to_us(delete_before))
         await self._run(
@@ -106,21 +96,12 @@ class Homes:
             session=process.session,
             host=process.host,
             pid=process.pid,
-            watches=int(watches),
             until=to_us(process.until),
         )
 
-    async def heartbeat(self, process_id: str, hold: Hold, *, until: datetime) -> bool:
-        """Renew a process's heartbeat; return False if the home is not its own now."""
-        return bool(
-            await self._run(
-                sql.heartbeat,
-                id=process_id,
-                until=to_us(until),
-                home_identity=hold.identity,
-                home_place=hold.place,
-            )
-        )
+    async def heartbeat(self, process_id: str, *, until: datetime) -> bool:
+        """Renew a process's heartbeat; return False if it was removed."""
+        return bool(await self._run(sql.heartbeat, id=process_id, until=to_us(until)))
 
     async def leave(self, process_id: str) -> None:
         """Remove a process that is ending."""
@@ -129,11 +110,6 @@ class Homes:
     async def delete_silent(self, process: Process) -> None:
         """Remove a process that has died, unless it sent a heartbeat since."""
         await self._run(sql.delete_silent, id=process.id, beat=process.beat)
-
-    async def watching(self, *, now: datetime) -> tuple[int, datetime | None]:
-        """Count live processes that watch nodes; also return when the last expires."""
-        [(number, until)] = await self._run(sql.watching, now=to_us(now))
-        return int(number), None if until is None else from_us(until)
 
 
 def _home(row: Sequence[str]) -> Home:

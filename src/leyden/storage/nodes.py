@@ -219,16 +219,6 @@ class Nodes:
                 await asyncio.sleep(0)
         return found
 
-    async def of_shard(self, shard: int, *, shards: int) -> list[Node]:
-        """Return every node of a shard that still has data."""
-        found = []
-        rows = await self._run(sql.of_shard, shard=shard, shards=shards)
-        for number, row in enumerate(rows, start=1):
-            found.append(node_of(row))
-            if number % _AT_A_TIME == 0:
-                await asyncio.sleep(0)
-        return found
-
     async def find_elsewhere(self, runtime: str) -> str:
         """Return a node that is in another runtime, or moves there; "" for none."""
         rows = await self._run(sql.find_elsewhere, runtime=runtime)

@@ -140,6 +140,7 @@ class PostgresDatabase:
     """A pool of connections, and one more that listens."""
 
     is_alone = False
+    look_every_s = 5.0  # an announcement may be lost with its connection
 
     def __init__(
         self, url: str, pool: AsyncConnectionPool[AsyncConnection[Any]]

@@ -27,16 +27,6 @@ _NOTHING = (
     "private chain"
 )
 
-_OLDER = text(
-    "SELECT count(*) FROM replica "
-    "WHERE newest < :oldest AND until > extract(epoch FROM now()) * 1000000"
-)
-_RUNS = (
-    "{} replicas of an older version run, which cannot run on the new schema: upgrade "
-    "them to the version whose newest migration is {} first, or stop them (one that "
-    "was killed counts for another minute); nothing was changed"
-)
-
 
 @contextmanager
 def connected(url: str) -> Iterator[Connection]:
@@ -70,14 +60,13 @@ def migrate(url: str) -> str:
     """Migrate the database to this program's schema; return its version.
 
     A second call does nothing, nor does one on a newer schema that this program can
-    run on. Raise SetupError if programs are running that can't run on the new one.
+    run on.
     """
     with _config() as config, connected(url) as connection:
         if (newer := _newer(connection, config)) is not None:
             return newer
         config.attributes["connection"] = connection
         alembic.command.upgrade(config, "head")
-        _raise_floor(connection, config)
         return _newest(config)
 
 
@@ -104,9 +93,8 @@ def _newer(connection: Connection, config: Config) -> str | None:
     known = {each.revision for each in script.walk_revisions()}
     if present is None or present in known:
         return None
-    # The migration that created it stored which programs can run on it; none if
-    # missing.
-    oldest = _floor(connection)
+    # A migration that takes something away stores which versions can do without it.
+    oldest = _oldest(connection)
     if oldest is not None and oldest <= _newest(config):
         return present
     raise SetupError(
@@ -116,29 +104,10 @@ def _newer(connection: Connection, config: Config) -> str | None:
     )
 
 
-def _floor(connection: Connection) -> str | None:
+def _oldest(connection: Connection) -> str | None:
     if not inspect(connection).has_table("schema_floor"):
         return None
     return str(connection.execute(text("SELECT oldest FROM schema_floor")).scalar_one())
-
-
-def _raise_floor(connection: Connection, config: Config) -> None:
-    """Store the oldest version that can run on this schema; raise if an older one runs.
-
-    A migration that removes something that older versions use defines, as `oldest`,
-    which migration a version must know from then on.
-    """
-    revisions = ScriptDirectory.from_config(config).walk_revisions()
-    oldest = max(getattr(each.module, "oldest", "") for each in revisions)
-    if oldest <= (_floor(connection) or ""):
-        return
-    # A replica that starts meanwhile waits for this row, and then finds it is too old.
-    raised = text("UPDATE schema_floor SET oldest = :oldest")
-    connection.execute(raised, {"oldest": oldest})
-    if connection.dialect.name == "postgresql":  # on SQLite nothing runs beside this
-        found = connection.execute(_OLDER, {"oldest": oldest}).scalar_one()
-        if found:
-            raise SetupError(_RUNS.format(found, oldest))
 
 
 def _present(connection: Connection) -> str | None:

@@ -143,6 +143,7 @@ class SqliteDatabase:
     """One file and one server process; operators' commands may also write to it."""
 
     is_alone = True
+    look_every_s = 1.0  # commands of other processes announce nothing
 
     def __init__(self, path: Path) -> None:
         sys.setswitchinterval(_SWITCH_INTERVAL_S)

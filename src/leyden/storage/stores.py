@@ -44,7 +44,6 @@ from leyden.storage.quotas import Quotas
 from leyden.storage.quotes import Quotes
 from leyden.storage.relocations import Relocations
 from leyden.storage.replaced_backups import ReplacedBackups
-from leyden.storage.replicas import Replicas
 from leyden.storage.reserved_coins import ReservedCoins
 from leyden.storage.retired_webhooks import RetiredWebhooks
 from leyden.storage.second_factors import SecondFactors
@@ -133,7 +132,6 @@ class Stores:
     quotes = _store(Quotes)
     relocations = _store(Relocations)
     replaced_backups = _store(ReplacedBackups)
-    replicas = _store(Replicas)
     reserved_coins = _store(ReservedCoins)
     retired_webhooks = _store(RetiredWebhooks)
     second_factors = _store(SecondFactors)

@@ -1,4 +1,4 @@
-"""Tables for the home of local nodes, and the processes that watch them."""
+"""Tables for the home that nodes belong to, and its processes."""
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, Table, Text
 
@@ -19,7 +19,7 @@ homes = Table(
     CheckConstraint("id = 1", name="only_one"),
 )
 
-# The processes that use it; on SQLite a lock ensures that there is only one.
+# The processes that use it, or died; on SQLite a lock ensures that only one lives.
 processes = Table(
     "process",
     metadata,
@@ -27,7 +27,7 @@ processes = Table(
     Column("session", Text, nullable=False),  # the boot and the container it is in
     Column("host", Text, nullable=False),
     Column("pid", Integer, nullable=False),
-    Column("watches", Integer, nullable=False),  # 1: it watches nodes
+    Column("watches", Integer, nullable=False),  # for versions before this one
     Column("beat", BigInteger, nullable=False),  # rises as long as it lives
     Column("until", BigInteger, nullable=False),
 )

@@ -12,7 +12,6 @@ from datetime import datetime
 
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Lost, Stale
-from leyden.storage.homes import Hold
 from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
 
@@ -39,16 +38,6 @@ class Claim(Struct, frozen=True, kw_only=True):
         }
 
 
-class Shards(Struct, frozen=True, kw_only=True):
-    """The division of nodes among watchers, by placement number modulo.
-
-    Each shard is a task of this kind, whose key is the shard's number.
-    """
-
-    kind: str
-    number: int
-
-
 class Tasks:
     """The rows of task."""
 
@@ -70,9 +59,20 @@ class Tasks:
             self._run.wake(kind)
 
     async def claim(
-        self, kind: str, *, now: datetime, until: datetime, most: int
+        self,
+        kind: str,
+        *,
+        now: datetime,
+        until: datetime,
+        most: int,
+        holder: str = "",
+        watch: str = "",
     ) -> list[Claim]:
-        """Claim due tasks without a valid claim, the most overdue first."""
+        """Claim due tasks without a valid claim, the most overdue first.
+
+        With `holder`, only for a process that the nodes' home has registered; with
+        `watch`, only for the one that has claimed the task of that kind.
+        """
         return _claims(
             await self._run(
                 sql.claim,
@@ -80,70 +80,14 @@ class Tasks:
                 now=to_us(now),
                 until=to_us(until),
                 most=most,
-                holder="",
-            )
-        )
-
-    async def claim_at_home(
-        self, kind: str, hold: Hold, *, now: datetime, until: datetime, most: int
-    ) -> list[Claim]:
-        """Claim due tasks; none if the nodes belong to another home."""
-        return _claims(
-            await self._run(
-                sql.claim_at_home,
-                kind=kind,
-                now=to_us(now),
-                until=to_us(until),
-                most=most,
-                holder=hold.holder,
-                home_identity=hold.identity,
-                home_place=hold.place,
-            )
-        )
-
-    async def claim_watched(
-        self,
-        kind: str,
-        hold: Hold,
-        shards: Shards,
-        *,
-        now: datetime,
-        until: datetime,
-        most: int,
-    ) -> list[Claim]:
-        """Claim due tasks of nodes whose shards this process has claimed."""
-        return _claims(
-            await self._run(
-                sql.claim_watched,
-                kind=kind,
-                now=to_us(now),
-                until=to_us(until),
-                most=most,
-                holder=hold.holder,
-                home_identity=hold.identity,
-                home_place=hold.place,
-                watch_kind=shards.kind,
-                shards=shards.number,
+                holder=holder,
+                watch=watch,
             )
         )
 
     async def next_due(self, kind: str, *, now: datetime) -> datetime | None:
         """Return when the next task can be claimed."""
         rows = await self._run(sql.next_due, kind=kind, now=to_us(now))
-        return from_us(rows[0][0]) if rows else None
-
-    async def next_due_watched(
-        self, kind: str, hold: Hold, shards: Shards, *, now: datetime
-    ) -> datetime | None:
-        """Return when the next task of this process's nodes can be claimed."""
-        rows = await self._run(
-            sql.next_due_watched,
-            kind=kind,
-            now=to_us(now),
-            holder=hold.holder,
-            watch_kind=shards.kind,
-            shards=shards.number,
-        )
         return from_us(rows[0][0]) if rows else None
 
     async def is_queued(self, kind: str, key: str) -> bool:

@@ -4,7 +4,6 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final
 
-from leyden.storage.tasks import Shards
 from leyden.tasks.work import Work
 from leyden.values import Struct
 
@@ -24,9 +23,8 @@ class Queue(Struct, frozen=True, kw_only=True):
     concurrency: int = 16
     claim_for: timedelta = CLAIM_FOR
     at_home: bool = False  # only in processes of the home that nodes belong to
-    watched: Shards | None = None  # only in the process that holds the node's shard
+    watch: str = ""  # only in the process that has claimed the task of this kind
     continuous: bool = False  # runs for as long as its claim is held
-    share: Callable[[], int] | None = None  # the concurrency, if that changes
 
 
 def retry_after(attempts: int) -> timedelta:

@@ -13,8 +13,6 @@ from prometheus_client import Histogram
 from leyden.domain.times import Clock
 from leyden.errors import Away, Stale
 from leyden.storage.database import Database
-from leyden.storage.homes import Hold
-from leyden.storage.stores import Stores
 from leyden.storage.tasks import Claim
 from leyden.tasks.queues import Queue, retry_after
 from leyden.tasks.work import Work
@@ -28,11 +26,13 @@ _LAG: Final = Histogram(
 
 log = logging.getLogger(__name__)
 
-# The longest that a queue without due tasks sleeps. Then it looks for claims whose
-# holder died, and for tasks of other processes, of which SQLite notifies nobody. Twenty
-# queues that look every second are most of the load of an idle worker on PostgreSQL.
+# The longest that a queue of continuous tasks sleeps. Then it looks for claims whose
+# holder died. Other queues look less often, where that is announced: twenty queues that
+# look every second are most of the load of an idle worker on PostgreSQL.
 _LONGEST_SLEEP_S = 1.0
-_LONGEST_NOTIFIED_SLEEP_S = 5.0
+# No other process could take over what runs continuously: save the write every few
+# seconds.
+_CLAIM_FOR_ALONE = timedelta(days=1)
 _RETRY_WRITE_S = 0.5
 
 
@@ -45,12 +45,14 @@ class Worker:
         queues: Sequence[Queue],
         *,
         clock: Clock,
-        hold: Hold | None = None,
+        process_id: str = "",
     ) -> None:
         self._database = database
         self._clock = clock
-        hold = hold or Hold(holder=secrets.token_hex(8))
-        self._queues = [_RunningQueue(database, queue, clock, hold) for queue in queues]
+        holder = process_id or secrets.token_hex(8)
+        self._queues = [
+            _RunningQueue(database, queue, clock, holder) for queue in queues
+        ]
         database.listen(self._wake)
 
     def _wake(self, kinds: Collection[str] | None) -> None:
@@ -69,18 +71,20 @@ class _RunningQueue:
     """A running queue."""
 
     def __init__(
-        self, database: Database, queue: Queue, clock: Clock, hold: Hold
+        self, database: Database, queue: Queue, clock: Clock, holder: str
     ) -> None:
         self.queue = queue
         self.awake = asyncio.Event()
-        self._hold = hold
+        self._holder = holder if queue.at_home else ""
         self._database = database
         self._clock = clock
         self._running: dict[asyncio.Task[None], Claim] = {}
-        self._longest_sleep_s = _LONGEST_SLEEP_S
-        if not database.is_alone and not queue.continuous:
+        self._claim_for, self._longest_sleep_s = queue.claim_for, _LONGEST_SLEEP_S
+        if not queue.continuous:
             part_s = queue.claim_for.total_seconds() / 3
-            self._longest_sleep_s = min(part_s, _LONGEST_NOTIFIED_SLEEP_S)
+            self._longest_sleep_s = min(part_s, database.look_every_s)
+        elif database.is_alone:
+            self._claim_for = _CLAIM_FOR_ALONE
 
     async def work(self) -> None:
         extending = asyncio.create_task(self._extend())
@@ -101,50 +105,32 @@ class _RunningQueue:
 
     async def _start_due(self) -> float:
         """Start due tasks; return the seconds until the next one is due."""
-        free = self._free_slots
+        free = self.queue.concurrency - len(self._running)
         if free <= 0:
             return self._longest_sleep_s
         now = self._clock()
-        due = await self._next_due(now)
+        due = await self._database.reader.tasks.next_due(self.queue.kind, now=now)
         if due is None:
             return self._longest_sleep_s
         if due > now:
             return min((due - now).total_seconds(), self._longest_sleep_s)
         async with self._database.transaction() as tx:
-            claims = await self._claim(tx, now, free)
+            claims = await tx.tasks.claim(
+                self.queue.kind,
+                now=now,
+                until=now + self._claim_for,
+                most=free,
+                holder=self._holder,
+                watch=self.queue.watch,
+            )
         self._observe(claims)
         self._start(claims)
+        if claims and self.queue.continuous:
+            await self._extend_all()  # as it now runs, it has not failed
         return 0.0 if claims else _LONGEST_SLEEP_S  # another process was quicker
 
-    @property
-    def _free_slots(self) -> int:
-        most = (
-            self.queue.concurrency if self.queue.share is None else self.queue.share()
-        )
-        return most - len(self._running)
-
-    async def _next_due(self, now: datetime) -> datetime | None:
-        tasks, kind = self._database.reader.tasks, self.queue.kind
-        if self.queue.watched is None:
-            return await tasks.next_due(kind, now=now)
-        return await tasks.next_due_watched(
-            kind, self._hold, self.queue.watched, now=now
-        )
-
-    async def _claim(self, tx: Stores, now: datetime, free: int) -> list[Claim]:
-        kind, until = self.queue.kind, now + self.queue.claim_for
-        if self.queue.watched is not None:
-            return await tx.tasks.claim_watched(
-                kind, self._hold, self.queue.watched, now=now, until=until, most=free
-            )
-        if self.queue.at_home:
-            return await tx.tasks.claim_at_home(
-                kind, self._hold, now=now, until=until, most=free
-            )
-        return await tx.tasks.claim(kind, now=now, until=until, most=free)
-
     def _observe(self, claims: Sequence[Claim]) -> None:
-        if not self.queue.continuous:  # else it was due when its shard was created
+        if not self.queue.continuous:  # else it was due when the program first started
             now, lag = self._clock(), _LAG.labels(self.queue.kind)
             for claim in claims:
                 lag.observe((now - claim.due).total_seconds())
@@ -211,7 +197,7 @@ class _RunningQueue:
 
     async def _extend(self) -> None:
         while True:
-            await asyncio.sleep(self.queue.claim_for.total_seconds() / 3)
+            await asyncio.sleep(self._claim_for.total_seconds() / 3)
             try:
                 await self._extend_all()
             except (Away, Stale):
@@ -226,7 +212,7 @@ class _RunningQueue:
         running = dict(self._running)
         if not running:
             return
-        until = self._clock() + self.queue.claim_for
+        until = self._clock() + self._claim_for
         async with self._database.transaction() as tx:
             held = await tx.tasks.extend(
                 self.queue.kind,

@@ -1,7 +1,5 @@
 """Direct channels that are usable before they are confirmed, over the API."""
 
-from datetime import timedelta
-
 import pytest
 
 from leyden.domain.openings import LSPS, SCID_ALIAS, ZERO_CONF
@@ -9,7 +7,6 @@ from tests.api.conftest import Caller
 from tests.api.flow.conftest import World, ordered, until
 from tests.api.flow.test_direct import KEY
 
-MINUTE = timedelta(minutes=1)
 WISH = {"capacity": 1_000_000, "node": KEY, "zero_conf": True}
 
 
@@ -70,27 +67,6 @@ async def test_a_seller_that_cannot_is_refused_by_field(
     assert (await refused(alice)).startswith(
         "zero_conf: the seller does not support it"
     )
-
-
-async def test_it_waits_while_a_replica_runs_that_would_open_another_channel(
-    alice: Caller, world: World
-) -> None:
-    database, now = world.shop.database, world.shop.clock()
-    async with database.transaction() as tx:
-        assert await tx.replicas.enter(
-            "one", newest="0035_fundings", until=now + MINUTE, delete_before=now
-        )
-    for path in ("/flow/quote", "/flow/create"):
-        answer = await alice.post(path, WISH)
-        assert (answer.status, answer.headers["retry-after"]) == (503, "60")
-        assert "being upgraded" in answer.json()["message"]
-    async with database.transaction() as tx:
-        await tx.replicas.leave("one")
-    assert (await alice.post("/flow/quote", WISH)).status == 200
-    async with database.transaction() as tx:
-        assert not await tx.replicas.enter(
-            "two", newest="0035_fundings", until=now + MINUTE, delete_before=now
-        )
 
 
 async def test_a_node_that_is_away_is_not_judged(alice: Caller, world: World) -> None:

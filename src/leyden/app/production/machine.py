@@ -23,13 +23,13 @@ _PASSING: Final = stat.S_IXGRP | stat.S_IXOTH  # node users pass through the hom
 async def egress_policy(platform: Platform) -> str:
     """Try what nodes may reach: on this machine, and from a pod in the cluster."""
     settings = platform.settings
-    if settings.runtime == "kubernetes":
+    if not settings.runs_here:
         return await _open_to_pods(settings)
     if settings.nodes_fence == "off":
         return 'set nodes_fence = "required"'
     if why := egress.unavailable_because(settings):
         return f"{why}. {egress.HOW}"
-    return await _open_to_pods(settings) if settings.runtime == "both" else ""
+    return await _open_to_pods(settings) if settings.runs_in_cluster else ""
 
 
 async def _open_to_pods(settings: Settings) -> str:
@@ -40,7 +40,7 @@ async def _open_to_pods(settings: Settings) -> str:
 
 async def users(platform: Platform) -> str:
     """Check that nodes can have users of their own."""
-    if platform.settings.runtime == "kubernetes" or os.geteuid() == 0:
+    if not platform.settings.runs_here or os.geteuid() == 0:
         return ""
     return "run Leyden as root: without root, nodes share its user"
 
@@ -48,7 +48,7 @@ async def users(platform: Platform) -> str:
 async def shares(platform: Platform) -> str:
     """Try whether the kernel can hold nodes to their shares."""
     settings = platform.settings
-    if settings.runtime == "kubernetes":
+    if not settings.runs_here:
         return ""
     if settings.nodes_cgroups == "off":
         return 'set nodes_cgroups = "required"'
@@ -58,7 +58,7 @@ async def shares(platform: Platform) -> str:
 async def memory(platform: Platform) -> str:
     """Compare the memory that nodes may take with the machine's."""
     settings = platform.settings
-    if settings.runtime == "kubernetes":
+    if not settings.runs_here:
         return ""  # the cluster's scheduler counts
     most = {
         Type.STANDARD: settings.standard_memory_mb,
@@ -78,11 +78,11 @@ async def memory(platform: Platform) -> str:
 async def programs(platform: Platform) -> str:
     """Check that each lnd is cached, or has an image where nodes are pods."""
     settings = platform.settings
-    if settings.runtime != "local":
+    if settings.runs_in_cluster:
         listed = clusters.images(settings)
         if missing := [str(each) for each in OFFERED.versions if each not in listed]:
             return f"add {', '.join(missing)} to kubernetes_images"
-    if settings.own_binaries or settings.runtime == "kubernetes":
+    if settings.own_binaries or not settings.runs_here:
         return ""
     cache = default_cache(os.environ)
     missing = [

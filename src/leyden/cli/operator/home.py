@@ -110,7 +110,7 @@ def accept(node_id: str, *, yes: bool) -> None:
 
 def _question(given: Settings, found: HomeComparison) -> str:
     last = f", last on {found.known.host}" if found.known else ""
-    if given.runtime == "kubernetes":
+    if not given.runs_here:
         return (
             f"This platform takes over {found.nodes} nodes, which keep running in the "
             f"cluster. Has the platform that managed them stopped{last}?"

@@ -33,9 +33,6 @@ _INPUT_VBYTES: Final = 68
 _SOLD_OUT_S: Final = 600
 _SHARE: Final = 3  # unpaid orders of an organization hold this part of what is for sale
 
-# The first schema version with orders that reserve coins once they are paid.
-_KNOWN_SINCE: Final = "0048_lightning_only"
-
 
 class Reservation(Struct, frozen=True, kw_only=True):
     """The coins for an order, and the seller that has them."""
@@ -43,7 +40,6 @@ class Reservation(Struct, frozen=True, kw_only=True):
     coins: tuple[Coin, ...]
     seller: KnownSeller
     for_sale: tuple[Coin, ...]  # all coins, also those that other orders hold
-    may_wait: bool  # the order may get its coins once it is paid
 
 
 async def prepare(
@@ -65,7 +61,6 @@ async def prepare(
         coins=coins,
         seller=KnownSeller(pubkey=wallet.pubkey, uri=wallet.uri),
         for_sale=wallet.coins,
-        may_wait=await _may_wait(shop, now),
     )
 
 
@@ -145,23 +140,10 @@ async def reserve(
     await _check_limits(
         tx, shop, order.quote.channel, whose=whose, order_id=order.id, now=now
     )
-    if (
-        not order.to_be_paid
-        or not reservation.may_wait
-        or (whose and await _is_within_share(tx, shop, order, reservation))
+    if not order.to_be_paid or (
+        whose and await _is_within_share(tx, shop, order, reservation)
     ):
         await _add(tx, order, reservation.coins)
-
-
-async def _may_wait(shop: Shop, now: datetime) -> bool:
-    """Return whether every replica reserves coins for an order that has none yet.
-
-    An older version opens such a channel with any coins of the wallet.
-    """
-    if await shop.database.reader.replicas.floor() >= _KNOWN_SINCE:
-        return True
-    async with shop.database.transaction() as tx:
-        return await tx.replicas.raise_floor(_KNOWN_SINCE, now=now)
 
 
 async def reserve_paid(

@@ -2,8 +2,8 @@
 
 A reader that waits costs a future and nothing else. PostgreSQL tells every process of a
 commit; where the database is one file, another process can write to it too (a command
-of the operator's), so its readers are looked after once a second, all at once, and only
-after a commit.
+of the operator's), and an announcement may be lost. So readers are looked after every
+few seconds, all at once, and only after a commit.
 """
 
 import asyncio
@@ -17,7 +17,6 @@ from leyden.services.shared.limits import TOGETHER
 from leyden.storage.database import Database
 from leyden.storage.events import ALL_NEWS, NEWS
 
-_LOOK_EVERY_S: Final = 1.0
 _WAIT_S: Final = 5
 # A reader that is woken reads, in half a millisecond. An organization with a hundred
 # readers would hold up everybody else for 50 ms at each of its events.
@@ -113,7 +112,7 @@ class Tails:
             listener.wake()
         waiting = self._waiting.setdefault(organization_id, set())
         waiting.add(listener)
-        if self._looking is None and self._database.is_alone:
+        if self._looking is None:
             self._looking = asyncio.create_task(self._check(), name="tails")
         try:
             yield listener
@@ -176,7 +175,7 @@ class Tails:
         """Poll for waiting readers, until there are none."""
         edition: Hashable = None
         while self._waiting:
-            await asyncio.sleep(_LOOK_EVERY_S)
+            await asyncio.sleep(self._database.look_every_s)
             with suppress(Away):
                 newest = await self._database.edition()
                 if newest != edition:

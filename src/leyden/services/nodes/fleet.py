@@ -88,7 +88,7 @@ class Fleet(Struct, frozen=True, kw_only=True):
 # Kinds of tasks. The key is the node's id, or EVERYTHING.
 NODE = "node"
 RELOCATION = "relocation"
-WATCH = "watch"  # the key is a shard's number
+WATCH = "watcher"  # in the one process that watches all nodes
 ROUTES = "routes"
 HOUSEKEEPING = "housekeeping"
 CERTIFICATES = "certificates"

@@ -76,7 +76,7 @@ async def store_observation(
 ) -> Node | None:
     """Store an observation of a node's lnd; return the node if it is stored already.
 
-    `work` authorizes the write: the node's own task, or its shard's.
+    `work` authorizes the write: the node's own task, or the one of who watches it.
     """
     fleet.starts.update(node_id, observation)
     now = fleet.clock()

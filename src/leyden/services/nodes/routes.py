@@ -4,7 +4,6 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Collection, Mapping
-from typing import Final
 
 from leyden.domain.nodes import DesiredState, Node
 from leyden.errors import Away, Lost
@@ -12,11 +11,6 @@ from leyden.gateway.base import Router
 from leyden.gateway.routes import Address, PeerPort, Route
 from leyden.services.nodes.fleet import EVERYTHING, ROUTES, Fleet, Ports
 from leyden.services.shared.steps import ClaimedTask
-
-# A change must be in force within a second: this, and what the gateway takes.
-_LOOK_EVERY_S: Final = 0.2
-# Where notices of changes cross: reading ten thousand editions takes 10 ms.
-_LOOK_NOTIFIED_EVERY_S: Final = 5.0
 
 log = logging.getLogger(__name__)
 
@@ -64,7 +58,6 @@ class Routes:
         """
         applied: dict[str, int] | None = None
         awake, database = asyncio.Event(), self._fleet.database
-        pause_s = _LOOK_EVERY_S if database.is_alone else _LOOK_NOTIFIED_EVERY_S
 
         def wake(kinds: Collection[str] | None) -> None:
             if kinds is None or ROUTES in kinds:
@@ -81,7 +74,7 @@ class Routes:
             except Away as error:
                 log.info("can't load routes", extra={"why": error.message})
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(pause_s):
+                async with asyncio.timeout(database.look_every_s):
                     await awake.wait()
 
 

@@ -1,13 +1,10 @@
-"""Watching nodes: receiving their observations, in one process for each node.
+"""Watching nodes: receiving their observations, in one process.
 
-Nodes are divided into shards by placement number, and each shard is a task
-that runs as long as it is claimed. The process that claims a shard finds
-its nodes again, listens to them, and is the only one to take their tasks.
-If that process dies, another takes the shard over when the claim ends. A
+That process is the one that has claimed a task, which runs as long as it is
+claimed. It finds the nodes again, listens to them, and is the only one to
+take their tasks. If it dies, another takes over when the claim ends. A
 process that slept past its claim can write nothing, because all its writes
 are fenced by the claim.
-
-On SQLite there is one process, and one shard.
 """
 
 import asyncio
@@ -21,18 +18,16 @@ from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation, observe
 from leyden.errors import Away, LeydenError, Lost, NotFound, Stale
 from leyden.services.nodes import reconciler
-from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, WATCH, Fleet
+from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, Fleet
 from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.tasks import Shards
 from leyden.values import Struct, field
 
 log = logging.getLogger(__name__)
 
-# Half of what "taken over within 30 s" allows; the rest is for finding nodes again.
-CLAIM_FOR: Final = timedelta(seconds=15)
-# No other process could take over: save the write every few seconds.
-CLAIM_FOR_ALONE: Final = timedelta(days=1)
-SHARDS: Final = 64
+# A third of what "taken over within 30 s" allows; the rest is for finding nodes again.
+CLAIM_FOR: Final = timedelta(seconds=10)
+# The shards in which versions before this one watched nodes.
+RETIRED: Final = "watch"
 _RETRY_AFTER_S: Final = 1.0
 _LOOK_EVERY_S: Final = 10.0
 _STALE_S: Final = 0.01
@@ -40,89 +35,57 @@ _STALE_S: Final = 0.01
 _AT_A_TIME: Final = 8
 
 
+async def retire(_due: ClaimedTask) -> None:
+    """End the task of a shard, once no process of such a version watches it."""
+
+
 class _Held(Struct, eq=False):
-    """A claimed shard, and the processes listened to for it, by node."""
+    """The claim on all nodes, and the processes listened to for it, by node."""
 
     work: ClaimedTask
-    release: asyncio.Event = field(default_factory=asyncio.Event)
     nodes: dict[str, str] = field(default_factory=dict)
+    is_complete: bool = False  # all nodes were looked at
 
 
 class Watching:
-    """Watches the shards claimed by this process.
+    """Watches all nodes, while this process has claimed that.
 
     Observations are stored in order for each node, and for all nodes at once.
     """
 
-    def __init__(self, fleet: Fleet, *, shards: int = SHARDS) -> None:
+    def __init__(self, fleet: Fleet) -> None:
         self._fleet = fleet
-        alone = fleet.database.is_alone
-        self.shards = Shards(kind=WATCH, number=1 if alone else shards)
-        self.claim_for = CLAIM_FOR_ALONE if alone else CLAIM_FOR
-        self.found = asyncio.Event()  # the nodes of the first shards are
+        self.claim_for = CLAIM_FOR
+        self.found = asyncio.Event()  # the nodes were, for the first time
         self.adopted = 0
-        self._share = self.shards.number
-        self._held: dict[int, _Held] = {}
-        self._adopting = 0
+        self._held: _Held | None = None
         self._waiting: dict[str, deque[Observation]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
-    @property
-    def keys(self) -> list[str]:
-        """The keys of the shards' tasks, in locking order."""
-        return sorted(map(str, range(self.shards.number)))
-
-    def share(self) -> int:
-        """Return how many shards this process takes."""
-        return self._share
-
-    def share_with(self, watchers: int) -> None:
-        """Set this process's fair share of the shards; release the surplus."""
-        self._share = -(-self.shards.number // max(1, watchers))
-        for held in list(self._held.values())[self._share :]:
-            held.release.set()
-
     async def watch(self, work: ClaimedTask) -> None:
-        """Watch the nodes of a shard for as long as it is claimed."""
-        shard = int(work.key)
-        held = self._held[shard] = _Held(work)
+        """Watch the nodes for as long as that is claimed."""
         try:
-            await self._begin(shard, held)
-            await held.release.wait()
-            async with work.transaction() as tx:
-                await work.reschedule(tx, due=self._fleet.clock())
+            self.adopted = await self.adopt(work)
+            self.found.set()
+            await asyncio.Event().wait()  # until another process has it, or we stop
         finally:
-            if self._held.get(shard) is held:
-                del self._held[shard]
+            held = self._held
+            if held is not None and held.work is work:
+                self._held = None
                 for node_id in held.nodes:
                     self._fleet.runtime.unwatch(node_id)
 
-    async def _begin(self, shard: int, held: _Held) -> None:
-        self._adopting += 1
-        try:
-            self.adopted += await self.adopt(shard, held.work)
-        finally:
-            self._adopting -= 1
-        async with held.work.transaction() as tx:
-            until = self._fleet.clock() + self.claim_for
-            claims = [held.work.claim]
-            await tx.tasks.extend(WATCH, claims, until=until, continuous=True)
-        if not self._adopting:
-            self.found.set()
-
-    async def adopt(self, shard: int, work: ClaimedTask) -> int:
-        """Find all lnds of a shard again; return how many are running.
+    async def adopt(self, work: ClaimedTask) -> int:
+        """Find all lnds again; return how many are running.
 
         Running lnds are listened to from now on and not touched. Those that
         ended meanwhile are recorded as ended. Nodes whose state is unknown are
         not changed. Everything due is queued, and what could not be looked at.
         """
         fleet, adopted = self._fleet, 0
-        unseen = set[str]()
-        held = self._held.setdefault(shard, _Held(work))
-        nodes = await fleet.database.reader.nodes.of_shard(
-            shard, shards=self.shards.number
-        )
+        held, unseen = _Held(work), set[str]()
+        self._held = held
+        nodes = await fleet.database.reader.nodes.all_()
         for number, node in enumerate(nodes, start=1):
             observation = await self._seen(node) if node.has_process else None
             if observation is not None:
@@ -145,6 +108,7 @@ class Watching:
                     due = max(node.due, now) if plan(node, now) is Step.WAIT else now
                     await tx.tasks.put(NODE, node.id, due=due)
             await tx.tasks.put(ROUTES, EVERYTHING, due=now)
+        held.is_complete = True
         return adopted
 
     def enqueue(self, node_id: str, observation: Observation) -> None:
@@ -162,10 +126,10 @@ class Watching:
         task.add_done_callback(self._tasks.discard)
 
     async def poll_unwatched(self) -> None:
-        """Check every 10 s for own nodes that are not listened to, until cancelled.
+        """Check every 10 s for nodes that are not listened to, until cancelled.
 
-        Such a node was started by a process that lost the shard meanwhile, or nothing
-        of it was there when the shard was adopted.
+        Such a node was started by a process that lost the claim meanwhile, or nothing
+        of it was there when nodes were found again.
         """
         while True:
             await asyncio.sleep(_LOOK_EVERY_S)
@@ -175,17 +139,12 @@ class Watching:
                 log.info("could not check nodes", extra={"why": error.message})
 
     async def check(self) -> None:
-        """Listen to our own nodes that are not listened to yet."""
-        if not self._held:
+        """Listen to nodes that are not listened to yet, if this process watches."""
+        fleet, held = self._fleet, self._held
+        if held is None or not held.is_complete:
             return
-        fleet = self._fleet
         for node in await fleet.node_cache.nodes(fleet.database.reader.nodes):
-            held = self._held.get(node.slot % self.shards.number)
-            if (
-                held is not None
-                and node.has_process
-                and held.nodes.get(node.id) != node.process
-            ):
+            if node.has_process and held.nodes.get(node.id) != node.process:
                 observation = await self._seen(node)
                 if observation is None:
                     continue
@@ -223,8 +182,7 @@ class Watching:
         waiting = self._waiting[node_id]
         try:
             while waiting:
-                held = await self._held_of(node_id)
-                if held is None:
+                if (held := self._held) is None:
                     await self._hand_over(node_id)
                     return
                 if waiting[0].known and waiting[0].alive:
@@ -237,18 +195,6 @@ class Watching:
             pass  # a process of a node that this database does not know
         finally:
             del self._waiting[node_id]
-
-    async def _held_of(self, node_id: str) -> _Held | None:
-        """Return the shard of a node, if this process has claimed it."""
-        if self.shards.number == 1:
-            return self._held.get(0)
-        while True:
-            try:
-                node = await self._fleet.database.reader.nodes.get(node_id)
-            except Away:
-                await asyncio.sleep(_RETRY_AFTER_S)
-                continue
-            return self._held.get(node.slot % self.shards.number)
 
     async def _store(self, held: _Held, node_id: str, observation: Observation) -> None:
         """Store an observation, retrying; raise Lost if the node is not ours."""

@@ -8,7 +8,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
     {
         # Nodes
         "node": "Node starts and stops",
-        "watch": "Node monitoring",
+        "watcher": "Node monitoring",
         "relocation": "Node moves",
         "routes": "Gateway routes",
         "housekeeping": "Node files, logs and versions",
@@ -16,6 +16,7 @@ LABELS: Final[Mapping[str, str]] = MappingProxyType(
         "certificates": "Certificates that are due",
         "issuance": "Certificate orders",
         "samples": "Node charts, of an earlier version",
+        "watch": "Node monitoring, of an earlier version",
         # Orders and money
         "ticket": "Ticket creation",
         "tickets": "Tickets in the auction",

@@ -36,20 +36,15 @@ FROM process
 ORDER BY id;
 
 -- name: enter
+-- Versions before this one divide the nodes among those that watch.
 INSERT INTO process (id, session, host, pid, watches, beat, until)
-VALUES (:id, :session, :host, :pid, :watches, 0, :until);
+VALUES (:id, :session, :host, :pid, 0, 0, :until);
 
 -- name: heartbeat
--- Returns nothing if the process was removed, or the home has changed.
+-- Returns nothing if the process was removed.
 UPDATE process
 SET beat = beat + 1, until = :until
 WHERE id = :id
-    AND EXISTS (
-        SELECT id
-        FROM home
-        WHERE identity = :home_identity
-            AND place = :home_place
-    )
 RETURNING beat;
 
 -- name: leave
@@ -68,9 +63,3 @@ WHERE until < :before;
 
 -- name: delete_all
 DELETE FROM process;
-
--- name: watching
-SELECT count(*), min(until)
-FROM process
-WHERE watches = 1
-    AND until > :now;

@@ -173,13 +173,6 @@ FROM node
 WHERE slot IS NOT NULL
 ORDER BY id;
 
--- name: of_shard
-SELECT *
-FROM node
-WHERE slot IS NOT NULL
-    AND slot % :shards = :shard
-ORDER BY id;
-
 -- name: find_elsewhere
 -- A node that is in another runtime, or moves there.
 SELECT id

@@ -12,6 +12,8 @@ SET due = CASE WHEN task.due > excluded.due THEN excluded.due ELSE task.due END,
 
 -- name: claim
 -- Due tasks without a claim; those that another process is just claiming are skipped.
+-- With a holder: only if the nodes' home has registered this process. With a kind to
+-- watch: only if this process has claimed the task of that kind.
 -- MATERIALIZED, because PostgreSQL may run a subquery with a lock and a limit once for
 -- each row of the table, which would lock and claim all of them.
 WITH free AS MATERIALIZED (
@@ -20,74 +22,22 @@ WITH free AS MATERIALIZED (
     WHERE kind = :kind
         AND due <= :now
         AND lease <= :now
-    ORDER BY due
-    LIMIT :most
-    /* FOR UPDATE SKIP LOCKED */
-)
-UPDATE task
-SET lease = :until,
-    fence = CASE WHEN fence < :now THEN :now ELSE fence + 1 END,
-    attempts = attempts + 1,
-    holder = :holder
-WHERE (kind, key) IN (SELECT kind, key FROM free)
-    AND lease <= :now
-RETURNING kind, key, fence, asked, attempts, due;
-
--- name: claim_at_home
--- As `claim`; nothing if the nodes belong to another home.
-WITH free AS MATERIALIZED (
-    SELECT kind, key
-    FROM task
-    WHERE kind = :kind
-        AND due <= :now
-        AND lease <= :now
-        AND EXISTS (
-            SELECT id
-            FROM home
-            WHERE identity = :home_identity
-                AND place = :home_place
+        AND (
+            :holder = ''
+            OR EXISTS (
+                SELECT id
+                FROM process
+                WHERE id = :holder
+            )
         )
-    ORDER BY due
-    LIMIT :most
-    /* FOR UPDATE SKIP LOCKED */
-)
-UPDATE task
-SET lease = :until,
-    fence = CASE WHEN fence < :now THEN :now ELSE fence + 1 END,
-    attempts = attempts + 1,
-    holder = :holder
-WHERE (kind, key) IN (SELECT kind, key FROM free)
-    AND lease <= :now
-RETURNING kind, key, fence, asked, attempts, due;
-
--- name: claim_watched
--- As `claim_at_home`; only for nodes whose shards this process holds. A shard is a node's
--- slot modulo the number of shards, and a task itself; tasks without a node are in shard 0.
-WITH free AS MATERIALIZED (
-    SELECT kind, key
-    FROM task
-    WHERE kind = :kind
-        AND due <= :now
-        AND lease <= :now
-        AND EXISTS (
-            SELECT id
-            FROM home
-            WHERE identity = :home_identity
-                AND place = :home_place
-        )
-        AND EXISTS (
-            SELECT watched.key
-            FROM task AS watched
-            WHERE watched.kind = :watch_kind
-                AND watched.holder = :holder
-                AND watched.key = coalesce(
-                    (
-                        SELECT CAST(coalesce(slot, 0) % :shards AS TEXT)
-                        FROM node
-                        WHERE id = task.key
-                    ),
-                    '0'
-                )
+        AND (
+            :watch = ''
+            OR EXISTS (
+                SELECT watched.key
+                FROM task AS watched
+                WHERE watched.kind = :watch
+                    AND watched.holder = :holder
+            )
         )
     ORDER BY due
     LIMIT :most
@@ -107,28 +57,6 @@ SELECT due
 FROM task
 WHERE kind = :kind
     AND lease <= :now
-ORDER BY due
-LIMIT 1;
-
--- name: next_due_watched
-SELECT due
-FROM task
-WHERE kind = :kind
-    AND lease <= :now
-    AND EXISTS (
-        SELECT watched.key
-        FROM task AS watched
-        WHERE watched.kind = :watch_kind
-            AND watched.holder = :holder
-            AND watched.key = coalesce(
-                (
-                    SELECT CAST(coalesce(slot, 0) % :shards AS TEXT)
-                    FROM node
-                    WHERE id = task.key
-                ),
-                '0'
-            )
-    )
 ORDER BY due
 LIMIT 1;
 

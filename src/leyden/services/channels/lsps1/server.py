@@ -17,11 +17,12 @@ from typing import Any, Final
 from leyden.domain import destinations, lsps1, pricing
 from leyden.domain.destinations import Destination
 from leyden.domain.lsps1 import Offer, Source, WantedChannel
+from leyden.domain.openings import ZERO_CONF
 from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel, Quote
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, Malformed, SellerAway, Stale, TooMany
-from leyden.services.channels import orders, reservations, zero_conf
+from leyden.services.channels import orders, reservations
 from leyden.services.channels.destinations import refuse_own
 from leyden.services.channels.lsps1 import answers, limits
 from leyden.services.channels.lsps1.limits import Orderer
@@ -156,8 +157,7 @@ class Lsps1:
         now_s = time.monotonic()
         if self._seen is None or now_s - self._seen.at_s > _FRESH_S:
             wallet = await reservations.read_wallet(self._shop)
-            offered = await zero_conf.is_offered(self._shop, wallet)
-            offer = offer_of(self._shop, zero_conf=offered)
+            offer = offer_of(self._shop, zero_conf=ZERO_CONF in wallet.features)
             self._seen = _Seen(offer, wallet.uri, now_s)
         return self._seen
 

@@ -2,10 +2,10 @@
 
 from typing import Any, Final
 
-from leyden.domain.openings import LSPS, SellerWallet
+from leyden.domain.openings import LSPS, ZERO_CONF, SellerWallet
 from leyden.domain.units import Sats
 from leyden.errors import SellerAway
-from leyden.services.channels import reservations, zero_conf
+from leyden.services.channels import reservations
 from leyden.services.channels.lsps1.server import find_organization, offer_of
 from leyden.services.channels.shop import Lsps1Settings, Shop
 from leyden.values import Struct
@@ -41,7 +41,7 @@ async def read(shop: Shop, rules: Lsps1Settings) -> Lsps1State:
     missing += _missing_of(wallet)
     if denied := await _denied(shop, wallet):
         missing.append(denied)
-    offer = offer_of(shop, zero_conf=await zero_conf.is_offered(shop, wallet))
+    offer = offer_of(shop, zero_conf=ZERO_CONF in wallet.features)
     return Lsps1State(
         uri=wallet.uri,
         organization_id=organization_id,

@@ -155,7 +155,7 @@ async def alarms(platform: Platform, *, now: datetime) -> dict[str, str]:
     results = await platform.database.reader.backup_results.all_()
     every = intervals(platform.settings)
     found = await _lagging(platform, last(results, "channels"), now=now)
-    if platform.database.is_alone and state.is_wanted(platform.settings):
+    if state.is_wanted(platform.settings):
         found |= _changes(platform.settings, now)
     for kind in WORDS:
         good, bad = last(results, kind), last(results, kind, ok=False)

@@ -29,7 +29,7 @@ _LOOK_EVERY_S = 0.1
 def up(home: Path | None, runtime: str | None, *, detach: bool) -> None:
     """Start the platform, and run it until it is told to stop."""
     given = settings_of(home)
-    if given.runtime != "local":
+    if given.runs_in_cluster:
         raise SetupError(
             f'runtime: "{given.runtime}" is for a cluster of yours, where `leyden '
             "serve` runs nodes; for one on this machine remove the setting, and use "

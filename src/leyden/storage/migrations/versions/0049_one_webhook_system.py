@@ -6,7 +6,7 @@ The tables that they leave stay for a release: its version runs beside this one.
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0050_one_webhook_system"
+revision = "0049_one_webhook_system"
 down_revision = "0048_lightning_only"
 
 # It has the name that it had, as it only allows more.
