@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from leyden.api import bodies, whole
+from leyden.api import bodies, responses
 from leyden.api.connections import Limits
 from leyden.api.operations import Problem
 from leyden.api.reading import Scope, Send, rate_limited_as
@@ -86,7 +86,7 @@ class Companions:
             status = 500
             body = msgspec.json.encode(Problem("internal error; it has been logged"))
         count("companion_report", status)
-        await whole.answer(scope, send, status, headers, body)
+        await responses.answer(scope, send, status, headers, body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Taken:
         """Know the caller before its body is read."""
