@@ -5,13 +5,13 @@ import json
 from collections.abc import AsyncIterator, MutableMapping
 from contextlib import ExitStack, asynccontextmanager
 from datetime import datetime, timedelta
-from itertools import pairwise
 from typing import Any
 
 import pytest
 
 from leyden.api.app import Api
 from leyden.domain.events import TYPES, Event, visible
+from leyden.services.events import log
 from leyden.services.people import api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
@@ -305,44 +305,60 @@ class TestLimits:
         assert len(platform.tails or ()) == 0
 
 
-async def test_who_reads_alone_waits_for_no_turn(
+async def test_one_reader_of_an_organization_reads_in_a_pass_of_the_loop(
     platform: Platform, alice: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """An event soon after another is told as soon as that one was."""
-    monkeypatch.setattr("leyden.services.events.tails._TURN_S", 60)
-    tails = platform.tails
-    assert tails is not None
-    for _ in range(3):
-        with tails.listening(alice.organization_id) as listener:
-            await tell(platform.database, alice, "node.running")
-            async with asyncio.timeout(5):
-                await listener.came
+    passes, finished, read, many = [0], [0], log.read, 12
+
+    async def noting(*given: Any, **named: Any) -> log.Part:
+        passes[-1] += 1
+        part = await read(*given, **named)
+        finished[0] += 1
+        return part
+
+    async def count_passes() -> None:
+        while True:
+            await asyncio.sleep(0)
+            passes.append(0)
+
+    monkeypatch.setattr(log, "read", noting)
+    latest = "/events?after=latest&wait=60"
+    waiting = [asyncio.create_task(alice.get(latest)) for _ in range(many)]
+    async with asyncio.timeout(60):
+        while finished[0] < many:  # and found nothing yet
+            await asyncio.sleep(0.005)
+    counting = asyncio.create_task(count_passes())
+    passes[:] = [0]
+    await tell(platform.database, alice, "node.running")
+    async with asyncio.timeout(60):
+        await asyncio.gather(*waiting)
+    counting.cancel()
+    assert sum(passes) == many
+    assert max(passes) == 1
 
 
-async def test_many_readers_of_one_organization_are_told_a_few_at_a_time(
-    platform: Platform, alice: Caller, charlie: Caller
+@pytest.mark.parametrize(("rest_s", "is_told"), [(0.01, True), (60, False)])
+async def test_readers_rest_after_an_event_and_miss_none(
+    platform: Platform,
+    alice: Caller,
+    monkeypatch: pytest.MonkeyPatch,
+    rest_s: float,
+    *,
+    is_told: bool,
 ) -> None:
-    """Others have their turn between them; each is told in the end."""
+    monkeypatch.setattr("leyden.services.events.tails._REST_S", rest_s)
     tails = platform.tails
     assert tails is not None
+    own = alice.organization_id
     with ExitStack() as stack:
-        listening = [tails.listening(alice.organization_id) for _ in range(12)]
-        many = [stack.enter_context(each).came for each in listening]
-        alone = stack.enter_context(tails.listening(charlie.organization_id)).came
-        turns = [0]
-
-        async def watch() -> None:
-            while turns[-1] < len(many):
-                await asyncio.sleep(0)
-                turns.append(sum(each.done() for each in many))
-
-        watching = asyncio.create_task(watch())
+        many = [stack.enter_context(tails.listening(own)).came for _ in range(4)]
         await tell(platform.database, alice, "node.running")
-        await tell(platform.database, charlie, "node.running")
         async with asyncio.timeout(5):
-            await asyncio.wait([watching, alone])
-            await watching
-    assert max(after - before for before, after in pairwise(turns)) <= 5
+            await asyncio.gather(*many)
+    with tails.listening(own) as listener:
+        await tell(platform.database, alice, "node.running")
+        await asyncio.wait([listener.came], timeout=5 if is_told else 0.1)
+        assert listener.came.done() is is_told
 
 
 class Stream:

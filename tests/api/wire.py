@@ -122,7 +122,7 @@ class Caller:
 
     def __init__(self, plain: socket.socket | ssl.SSLSocket) -> None:
         self.socket = plain
-        self._read = b""
+        self._read = bytearray()
 
     def send(self, data: bytes) -> None:
         try:
@@ -158,7 +158,7 @@ class Caller:
         while len(self._read) < size:
             assert self._more(), "the answer breaks off"
         body, self._read = self._read[:size], self._read[size:]
-        return Answer(status, headers, body)
+        return Answer(status, headers, bytes(body))
 
     def read_all(self, *, quiet_s: float = 0.25) -> list[Answer]:
         """Read answers until the server hangs up, or has nothing more to say."""

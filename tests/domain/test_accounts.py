@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 
 from leyden.domain.accounts import (
     ApiKey,
-    Principal,
     Scope,
     check_email,
     check_name,
@@ -70,16 +69,6 @@ def test_a_key_lives_until_it_expires_or_is_revoked() -> None:
     assert a_key(expires=NOON + second).is_live(NOON)
     assert not a_key(expires=NOON).is_live(NOON)
     assert not a_key(revoked=NOON).is_live(NOON)
-
-
-def test_whoever_acts_for_a_key_acts_until_its_end() -> None:
-    key = Principal("harbour", "5b0c", frozenset(Scope), until=NOON)
-    assert not key.has_ended(NOON - timedelta(microseconds=1))
-    assert key.has_ended(NOON)
-    assert not Principal("harbour", "5b0c", frozenset(Scope), until=None).has_ended(
-        NOON
-    )
-    assert key.actor == "key:5b0c"
 
 
 def test_ids_are_random_uuids() -> None:

@@ -18,7 +18,7 @@ from leyden.lnd.home import Tls
 from leyden.services.nodes import commands, issuance, views
 from leyden.services.nodes.fleet import CERTIFICATES, EVERYTHING
 from leyden.services.nodes.issuance import ISSUANCE, Issuance
-from leyden.services.shared.fair_pool import UPLOADS
+from leyden.services.shared.parsing import PARSING
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import Database
 from leyden.storage.secrets import Keyring, Sealer
@@ -278,7 +278,7 @@ async def test_a_chain_is_read_beside_the_event_loop(
     await issuance_harness.obtain()
     fleet_harness.now += WAIT
     release = threading.Event()
-    taken = asyncio.create_task(UPLOADS.run("alice", partial(release.wait, 30)))
+    taken = asyncio.create_task(PARSING.run("alice", partial(release.wait, 30)))
     await asyncio.sleep(0)
     obtaining = asyncio.create_task(issuance_harness.obtain())
     try:

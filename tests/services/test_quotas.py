@@ -491,7 +491,7 @@ async def test_a_person_has_so_many_sessions(platform: Platform, harbour: str) -
 
 
 async def test_so_many_answers_are_kept(platform: Platform, harbour: str) -> None:
-    principal = Principal(harbour, "7", frozenset(), None)
+    principal = Principal(harbour, "7", frozenset())
 
     async def ask(number: int, later: timedelta = timedelta()) -> int:
         async def run() -> idempotency.Answer:

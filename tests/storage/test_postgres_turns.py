@@ -8,7 +8,7 @@ import pytest
 from leyden.errors import DatabaseAway
 from leyden.storage.database import Database, open_database
 from leyden.storage.owners import OWNER, PLATFORM
-from leyden.storage.postgres_turns import MOST_OF_ONE, Places
+from leyden.storage.postgres_turns import MOST_OF_ONE, WriteSlots
 from tests.storage.writers import place_behind_many, write
 
 _CONNECTIONS = 16
@@ -57,12 +57,12 @@ async def test_a_connection_stays_for_others_while_one_holds_all_it_may(
 
 
 async def test_places_go_in_turns_and_the_platform_has_as_many_as_there_are() -> None:
-    places, went = Places(4, of_one=2), list[str]()
+    slots, went = WriteSlots(4, of_one=2), list[str]()
     done = asyncio.Event()
 
     async def go(owner: str) -> None:
         OWNER.set(owner)
-        async with places.taken(5):
+        async with slots.taken(5):
             went.append(owner)
             await done.wait()
 
@@ -79,32 +79,32 @@ async def test_places_go_in_turns_and_the_platform_has_as_many_as_there_are() ->
 
 
 async def test_who_waits_too_long_or_leaves_takes_no_place() -> None:
-    places = Places(1, of_one=1)
-    async with places.taken(5):
+    slots = WriteSlots(1, of_one=1)
+    async with slots.taken(5):
         with pytest.raises(DatabaseAway):
-            async with places.taken(0.01):
+            async with slots.taken(0.01):
                 pytest.fail("there is no place")
-        leaves = asyncio.create_task(_stay(places))
+        leaves = asyncio.create_task(_stay(slots))
         await asyncio.sleep(0)
         leaves.cancel()
     await asyncio.wait([leaves])
-    async with asyncio.timeout(1), places.taken(1):
+    async with asyncio.timeout(1), slots.taken(1):
         pass
 
 
 async def test_who_leaves_just_when_it_is_their_turn_gives_the_place_back() -> None:
-    places = Places(1, of_one=1)
-    leaving = places.taken(5)
+    slots = WriteSlots(1, of_one=1)
+    leaving = slots.taken(5)
     await leaving.__aenter__()
-    late = asyncio.create_task(_stay(places))
+    late = asyncio.create_task(_stay(slots))
     await asyncio.sleep(0)
     await leaving.__aexit__(None, None, None)
     late.cancel()
     await asyncio.wait([late])
-    async with asyncio.timeout(1), places.taken(1):
+    async with asyncio.timeout(1), slots.taken(1):
         pass
 
 
-async def _stay(places: Places) -> None:
-    async with places.taken(5):
+async def _stay(slots: WriteSlots) -> None:
+    async with slots.taken(5):
         await asyncio.sleep(60)

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from leyden.api import idempotency, reading, whole
+from leyden.api import idempotency, reading, responses
 from leyden.api.callers import Callers
 from leyden.api.operations import (
     INTERNAL,
@@ -21,8 +21,8 @@ from leyden.api.operations import (
 )
 from leyden.api.reading import Scope, Send, Wants
 from leyden.api.request_metrics import observe
+from leyden.api.responses import Headers
 from leyden.api.streams import Stream
-from leyden.api.whole import Headers
 from leyden.domain.accounts import Principal
 from leyden.errors import (
     Forbidden,
@@ -82,7 +82,7 @@ class Api:
         if isinstance(body, Stream):
             await body.send(send, head=scope["method"] == "HEAD")
             return
-        await whole.answer(scope, send, status, headers, body)
+        await responses.answer(scope, send, status, headers, body)
 
     async def _answer(
         self, scope: Scope, receive: Receive

@@ -12,7 +12,7 @@ import msgspec
 
 from leyden.api.operations import Problem
 from leyden.api.reading import Scope, Send
-from leyden.api.whole import answer
+from leyden.api.responses import answer
 from leyden.errors import MethodNotAllowed, NotFound, Refused
 from leyden.services.shared.request_body import Receive
 

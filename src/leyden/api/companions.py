@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from leyden.api import bodies, whole
+from leyden.api import bodies, responses
 from leyden.api.connections import Limits
 from leyden.api.operations import Problem
 from leyden.api.reading import Scope, Send, rate_limited_as
@@ -29,8 +29,8 @@ from leyden.errors import (
 from leyden.services.nodes import home_reports
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.home_reports import Report, Taken
-from leyden.services.shared.fair_pool import UPLOADS
 from leyden.services.shared.limits import RateLimit
+from leyden.services.shared.parsing import PARSING
 from leyden.services.shared.request_body import ClientLeft, Receive, read_body
 
 # 4 MiB of backup in base64, and the rest.
@@ -86,7 +86,7 @@ class Companions:
             status = 500
             body = msgspec.json.encode(Problem("internal error; it has been logged"))
         count("companion_report", status)
-        await whole.answer(scope, send, status, headers, body)
+        await responses.answer(scope, send, status, headers, body)
 
     async def _answer(self, scope: Scope, receive: Receive) -> Taken:
         """Know the caller before its body is read."""
@@ -106,7 +106,7 @@ class Companions:
         raw = await read_body(receive, _LARGEST)
         parse = partial(bodies.parse, raw, Report)
         large = len(raw) > _LARGE
-        report = await UPLOADS.run(node.id, parse) if large else parse()
+        report = await PARSING.run(node.id, parse) if large else parse()
         return await home_reports.take(self._fleet, node, report)
 
     async def _node_of(self, token: str, node_id: str) -> Node:

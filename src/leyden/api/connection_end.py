@@ -9,12 +9,12 @@ it, and the connection closes afterwards.
 
 import asyncio
 from enum import Enum, auto
+from http import HTTPStatus
+from typing import Any
 
 import msgspec
-from uvicorn._types import ASGI3Application
 from uvicorn.config import Config
 from uvicorn.protocols.http.httptools_impl import (
-    STATUS_LINE,
     HttpToolsProtocol,
     RequestResponseCycle,
 )
@@ -22,7 +22,7 @@ from uvicorn.protocols.http.httptools_impl import (
 from leyden.api.connections import Connections
 from leyden.api.cycle import Cycle
 from leyden.api.framing import RequestRejected
-from leyden.api.whole import NO_STORE
+from leyden.api.responses import NO_STORE
 from leyden.domain.addresses import rate_limit_key
 
 
@@ -90,9 +90,7 @@ class Ending(HttpToolsProtocol):
             self._answering.disconnect()
         super().connection_lost(exc)
 
-    def _start_asgi_task(
-        self, cycle: RequestResponseCycle, app: ASGI3Application
-    ) -> None:
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: Any) -> None:
         self._answering = cycle
         if self._gone and isinstance(cycle, Cycle):
             cycle.caller_left = True
@@ -148,7 +146,9 @@ class Ending(HttpToolsProtocol):
         if unread.status == 503:  # noqa: PLR2004  the one that passes by itself
             headers.append((b"retry-after", b"1"))
         lines = b"".join(b"%b: %b\r\n" % header for header in headers)
-        self.transport.write(STATUS_LINE[unread.status] + lines + b"\r\n" + body)
+        phrase = HTTPStatus(unread.status).phrase.encode()
+        first = b"HTTP/1.1 %d %b\r\n" % (unread.status, phrase)
+        self.transport.write(first + lines + b"\r\n" + body)
         self.leave()
 
     def leave(self) -> None:

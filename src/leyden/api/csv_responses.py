@@ -8,8 +8,8 @@ import csv
 import io
 from collections.abc import AsyncIterator, Sequence
 
+from leyden.api.responses import NO_STORE
 from leyden.api.streams import Stream
-from leyden.api.whole import NO_STORE
 from leyden.domain.spreadsheets import escape_formula
 
 Cells = Sequence[int | str]

@@ -1,14 +1,12 @@
-"""One request/response cycle; a complete response is written at once."""
+"""One request/response cycle."""
 
 import asyncio
-from collections.abc import Mapping
 from typing import Any
 
 import msgspec
-from uvicorn._types import ASGI3Application, ASGIReceiveEvent
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCycle
+from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from leyden.api.whole import NO_STORE, WHOLE
+from leyden.api.responses import answer
 
 
 class Cycle(RequestResponseCycle):
@@ -18,7 +16,7 @@ class Cycle(RequestResponseCycle):
     caller_left = False  # as far as one can tell: no more is sent
     _given = False  # all of the body, to the application
 
-    async def run_asgi(self, app: ASGI3Application) -> None:
+    async def run_asgi(self, app: Any) -> None:
         """Run the application, which may give no response to a client that left."""
 
         async def run(scope: Any, receive: Any, send: Any) -> None:
@@ -29,7 +27,7 @@ class Cycle(RequestResponseCycle):
 
         await super().run_asgi(run)
 
-    async def receive(self) -> ASGIReceiveEvent:
+    async def receive(self) -> Any:
         """Return the next part of the body, then wait for a disconnect.
 
         A client that sends no more may still be reading, so responding
@@ -49,45 +47,13 @@ class Cycle(RequestResponseCycle):
         if self.disconnected:
             # An application that streams for ever must not take the loop with it.
             await asyncio.sleep(0)
-        if message["type"] != WHOLE:
-            await super().send(message)
-            return
-        if self.flow.write_paused and not self.disconnected:
-            await self.flow.drain()
-        if not self.disconnected:
-            self._answer(message)
-
-    def _answer(self, message: Mapping[str, Any]) -> None:
-        """Write head and body in one call; api/whole.py set the length."""
-        if self.response_started:
-            raise RuntimeError("an answer was sent already")
-        lines = [STATUS_LINE[message["status"]]]
-        for name, value in (*self.default_headers, *message["headers"]):
-            lines += (name, b": ", value, b"\r\n")
-        lines.append(b"\r\n" if self.keep_alive else b"connection: close\r\n\r\n")
-        lines.append(message["body"])
-        self.transport.write(b"".join(lines))
-        self.response_started = self.response_complete = True
-        self.message_event.set()
-        if not self.keep_alive:
-            self.transport.close()
-        self.on_response()
+        await super().send(message)
 
     async def send_500_response(self) -> None:
         """Send a JSON 500 response for an application that failed."""
+        headers = [(b"content-type", b"application/json")]
         body = msgspec.json.encode({"message": "something went wrong on our side"})
-        await self.send(
-            {
-                "type": "http.response.start",
-                "status": 500,
-                "headers": [
-                    (b"content-type", b"application/json"),
-                    (b"content-length", b"%d" % len(body)),
-                    NO_STORE,
-                ],
-            }
-        )
-        await self.send({"type": "http.response.body", "body": body})
+        await answer(dict(self.scope), self.send, 500, headers, body)
 
     def disconnect(self) -> None:
         """Notify the application that the rest of the body will not arrive."""

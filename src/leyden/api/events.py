@@ -15,6 +15,7 @@ from leyden.schemas.events import EventsAnswer, EventsQuery
 from leyden.services.events import log
 from leyden.services.events.log import Part, encode, item
 from leyden.services.events.tails import Tails
+from leyden.services.shared import turns
 from leyden.services.shared.request_body import ClientLeft
 
 _SIGN_OF_LIFE_S = 15.0
@@ -66,6 +67,7 @@ class _Reader:
                     )
                 if left.done():
                     raise ClientLeft
+                await turns.take(self._own)
         finally:
             left.cancel()
 

@@ -16,7 +16,7 @@ import msgspec
 from leyden.api.operations import INTERNAL, Problem
 from leyden.api.reading import LARGEST_BODY, Scope, Send, rate_limited_as
 from leyden.api.request_metrics import count
-from leyden.api.whole import NO_STORE
+from leyden.api.responses import NO_STORE
 from leyden.errors import (
     LeydenError,
     MethodNotAllowed,

@@ -2,8 +2,8 @@
 
 from collections.abc import AsyncIterator
 
+from leyden.api.responses import NO_STORE
 from leyden.api.streams import Stream
-from leyden.api.whole import NO_STORE
 
 
 class Pages(Stream):

@@ -18,7 +18,7 @@ import msgspec
 from leyden.api.operations import INTERNAL
 from leyden.api.reading import Scope, Send, rate_limited_as
 from leyden.api.request_metrics import count
-from leyden.api.whole import answer
+from leyden.api.responses import answer
 from leyden.domain import lsps1
 from leyden.domain.lsps1 import Fault, Source
 from leyden.errors import LeydenError, MethodNotAllowed, NotFound

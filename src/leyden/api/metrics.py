@@ -7,7 +7,7 @@ from prometheus_client import (
 )
 
 from leyden.api.reading import Scope, Send
-from leyden.api.whole import answer
+from leyden.api.responses import answer
 from leyden.services.shared.request_body import Receive
 
 # A series for each series, which tells when it began: nobody has asked for them.

@@ -14,7 +14,6 @@ from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 from leyden.api.connection_end import Ending, Part
 from leyden.api.cycle import Cycle
 from leyden.api.framing import RequestRejected, check_headers, check_target, framing_of
-from leyden.api.whole import TAKEN
 
 # The parser is fed in slices, so that no limit is passed by more than one of them.
 _SLICE = 16 * 1024
@@ -160,7 +159,6 @@ class StrictProtocol(Ending):
             self._last = True
         if self.parser.should_upgrade():
             self._framing = framing_of(self.headers)
-        scope.update(TAKEN)  # type: ignore[typeddict-item] # ours beside ASGI's
         self._enter(Part.BODY, self._limits.body_s)
         self.cycle = self._new_cycle()
         if self._is_answering():

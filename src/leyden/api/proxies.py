@@ -1,9 +1,9 @@
 """Client addresses behind a reverse proxy.
 
-Any client can send `X-Forwarded-For` or `Forwarded`, so both are ignored
-unless the peer is a proxy named in the settings. Each proxy appends the
-address of its peer on the right: the client is the rightmost address that
-is not one of our proxies, and everything left of that is ignored.
+Any client can send `X-Forwarded-For`, so it is ignored unless the peer is a
+proxy named in the settings. Each proxy appends the address of its peer on the
+right: the client is the rightmost address that is not one of our proxies, and
+everything left of that is ignored.
 """
 
 import ipaddress
@@ -13,9 +13,7 @@ from typing import Any
 
 from leyden.domain.addresses import Address, Network, unmap
 
-_HIDDEN = "unknown"
-_LIST = b"x-forwarded-for"
-_ELEMENTS = b"forwarded"
+_HEADER = b"x-forwarded-for"
 _WITH_PORT = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::\d{1,5})?")
 
 
@@ -34,23 +32,10 @@ class Proxies:
             scope["client"] = (self.caller(peer[0], scope["headers"]), peer[1])
 
     def caller(self, peer: str, headers: Sequence[tuple[bytes, bytes]]) -> str:
-        """Return the client's address: the peer's own unless it is a proxy.
-
-        If both headers are present and name different clients, both are
-        ignored: our proxy passed one of them on as somebody sent it.
-        """
+        """Return the client's address: the peer's own unless it is a proxy."""
         if not self._is_ours(_address(peer)):
             return peer
-        claimed = {
-            self._rightmost(peer, hops)
-            for hops in (_listed(headers), _elements(headers))
-            if hops
-        }
-        return claimed.pop() if len(claimed) == 1 else peer
-
-    def _rightmost(self, peer: str, hops: Sequence[str]) -> str:
-        """Return the first address, from the right, that is not our proxy."""
-        for hop in reversed(hops):
+        for hop in reversed(_hops(headers)):
             address = _address(hop)
             if address is None:  # hidden or nonsense: no further than this is known
                 return peer
@@ -86,38 +71,7 @@ def _address(text: str) -> Address | None:
     return None if has_zone else unmap(address)
 
 
-def _joined(headers: Sequence[tuple[bytes, bytes]], name: bytes) -> str:
-    return ",".join(value.decode("latin-1") for each, value in headers if each == name)
-
-
-def _listed(headers: Sequence[tuple[bytes, bytes]]) -> list[str]:
-    value = _joined(headers, _LIST)
-    return [each.strip() for each in value.split(",")] if value else []
-
-
-def _elements(headers: Sequence[tuple[bytes, bytes]]) -> list[str]:
-    value = _joined(headers, _ELEMENTS)
-    if not value:
-        return []
-    if value.count('"') % 2:  # somebody's quote would swallow what our proxy added
-        return [_HIDDEN]
-    return [_for(each) for each in _split_unquoted(value, ",")]
-
-
-def _for(element: str) -> str:
-    """Return the only `for` of an element of `Forwarded`."""
-    pairs = [each.strip().partition("=") for each in _split_unquoted(element, ";")]
-    named = [value for name, _, value in pairs if name.lower() == "for"]
-    return named[0].strip('"') if len(named) == 1 else _HIDDEN
-
-
-def _split_unquoted(text: str, mark: str) -> list[str]:
-    """Split at each separator that is outside a quoted string."""
-    found, inside = [""], False
-    for character in text:
-        inside ^= character == '"'
-        if character == mark and not inside:
-            found.append("")
-        else:
-            found[-1] += character
-    return found
+def _hops(headers: Sequence[tuple[bytes, bytes]]) -> list[str]:
+    """Return the addresses of all such headers, which are one list."""
+    sent = b",".join(value for name, value in headers if name == _HEADER)
+    return [each.strip() for each in sent.decode("latin-1").split(",")]

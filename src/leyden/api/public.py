@@ -13,7 +13,7 @@ from leyden.api.gateways import PATH, Gateways
 from leyden.api.lsps1 import Lsps1OverHttp
 from leyden.api.openapi import document as openapi
 from leyden.api.reading import Scope, Send, rate_limited_as
-from leyden.api.whole import answer
+from leyden.api.responses import answer
 from leyden.errors import Away, TooMany
 from leyden.services.platform import Platform
 from leyden.services.shared.limits import RateLimit

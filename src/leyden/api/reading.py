@@ -9,7 +9,7 @@ from leyden.api import bodies
 from leyden.api.operations import Operation
 from leyden.domain.addresses import rate_limit_key
 from leyden.errors import Malformed, NotJson, Unauthorized
-from leyden.services.shared.fair_pool import UPLOADS
+from leyden.services.shared.parsing import PARSING
 from leyden.services.shared.request_body import Receive, read_body
 
 Scope = MutableMapping[str, Any]
@@ -92,7 +92,7 @@ async def read(
             return raw, operation.body()
         _check_json(content_type)
     parse = partial(bodies.parse, raw, operation.body)
-    return raw, await UPLOADS.run(owner, parse) if len(raw) > _LARGE else parse()
+    return raw, await PARSING.run(owner, parse) if len(raw) > _LARGE else parse()
 
 
 def _check_json(content_type: bytes) -> None:

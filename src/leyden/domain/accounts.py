@@ -83,11 +83,6 @@ class Principal(Struct, frozen=True):
     organization_id: str
     key_id: str
     scopes: frozenset[Scope]
-    until: datetime | None  # when the key expires; None is never
-
-    def has_ended(self, now: datetime) -> bool:
-        """Return whether the key has expired."""
-        return self.until is not None and now >= self.until
 
     @property
     def actor(self) -> str:

@@ -2,9 +2,9 @@
 
 lnd responds to `GET /v1/state/subscribe` without a macaroon, from about 50 ms
 after its exec, with a line of JSON for each new state. The response never
-ends. Ten thousand of these streams are open at once, so each is a bare
-protocol on uvloop: it takes 51 KiB of memory and no task, while an HTTP
-client's stream takes several times as much.
+ends. Ten thousand of these streams are open at once, and an lnd that takes a
+second to start is called some eighty times, so each is a bare protocol on
+uvloop: an HTTP client takes ten times as long for a refused connection.
 """
 
 import asyncio

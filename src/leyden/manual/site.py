@@ -10,7 +10,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from leyden import guides
 from leyden.api.operations import Table
-from leyden.api.whole import answer
+from leyden.api.responses import answer
 from leyden.errors import NotFound
 from leyden.manual import reference, table, wheel
 from leyden.manual.markdown import code, render, slug

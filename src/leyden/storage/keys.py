@@ -37,9 +37,9 @@ class Keys:
 
     async def principal(self, digest: bytes, *, now: datetime) -> Principal | None:
         """Return the principal of the valid key with this digest, if any."""
-        for speaker in await self._run(sql.principal, digest=digest):
-            principal = _principal(*speaker)
-            return None if principal.has_ended(now) else principal
+        for row in await self._run(sql.principal, digest=digest, now=to_us(now)):
+            organization_id, key_id, scopes = row
+            return Principal(organization_id, key_id, _scopes(scopes))
         return None
 
     async def list_(self, organization_id: str) -> list[ApiKey]:
@@ -96,13 +96,6 @@ class Keys:
 
 
 @lru_cache(maxsize=4096)
-def _principal(
-    organization_id: str, key_id: str, scopes: str, expires: int | None
-) -> Principal:
-    until = from_us(expires) if expires is not None else None
-    return Principal(organization_id, key_id, _scopes(scopes), until)
-
-
 @lru_cache(maxsize=64)
 def _scopes(words: str) -> frozenset[Scope]:
     return frozenset(Scope(word) for word in words.split(","))

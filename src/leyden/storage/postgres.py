@@ -29,7 +29,7 @@ from leyden.storage.commits import COMMIT
 from leyden.storage.postgres_connections import CONNECTING, Connections
 from leyden.storage.postgres_errors import translating
 from leyden.storage.postgres_reads import PIPELINES, Reads
-from leyden.storage.postgres_turns import Places
+from leyden.storage.postgres_turns import WriteSlots
 from leyden.storage.statements import Row, Statement, Step, Value, Wake
 from leyden.storage.stores import Stores
 
@@ -148,7 +148,7 @@ class PostgresDatabase:
         self._url = url
         self._pool = pool
         self._reads = Reads(pool)
-        self._places = Places(_POOL_SIZE - PIPELINES)
+        self._write_slots = WriteSlots(_POOL_SIZE - PIPELINES)
         self.reader = Stores(self._reads)
         self.edition = self._reads.edition
         self._listeners: list[Wake] = []
@@ -185,7 +185,7 @@ class PostgresDatabase:
         """
         with translating():
             async with (
-                self._places.taken(_WAIT_FOR_CONNECTION_S) as left_s,
+                self._write_slots.taken(_WAIT_FOR_CONNECTION_S) as left_s,
                 self._pool.connection(timeout=left_s) as connection,
             ):
                 run = _Statements(connection)
@@ -205,7 +205,7 @@ class PostgresDatabase:
         """Run the block's queries on the rows of one moment."""
         with translating():
             async with (
-                self._places.taken(_WAIT_FOR_CONNECTION_S) as left_s,
+                self._write_slots.taken(_WAIT_FOR_CONNECTION_S) as left_s,
                 self._pool.connection(timeout=left_s) as connection,
             ):
                 try:

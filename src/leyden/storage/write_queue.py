@@ -8,8 +8,8 @@ own writers are not limited.
 import asyncio
 from collections import Counter
 
+from leyden.fair_queue import FairQueue
 from leyden.storage.owners import OWNER, PLATFORM
-from leyden.storage.rotation import Rotation
 from leyden.values import Struct, field
 
 _LARGEST_GROUP = 256
@@ -29,7 +29,7 @@ class WriteQueue:
     """A queue of writers, by organization."""
 
     def __init__(self) -> None:
-        self._waiting: Rotation[Turn] = Rotation()
+        self._waiting: FairQueue[Turn] = FairQueue()
         self._changed = asyncio.Event()
         self._closed = False
 

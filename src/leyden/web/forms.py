@@ -7,7 +7,7 @@ from functools import partial
 from urllib.parse import parse_qsl
 
 from leyden.errors import Forbidden, Malformed, NotJson
-from leyden.services.shared.fair_pool import UPLOADS
+from leyden.services.shared.parsing import PARSING
 from leyden.services.shared.request_body import Receive, read_body
 
 _LARGEST = 256 * 1024
@@ -99,7 +99,7 @@ async def read(
         raise NotJson(f"a form is sent as {_URLENCODED}")
     raw = await read_body(receive, largest, what="form")
     parse = partial(Form.parse, raw)
-    return await UPLOADS.run(owner, parse) if owner and len(raw) > _LARGE else parse()
+    return await PARSING.run(owner, parse) if owner and len(raw) > _LARGE else parse()
 
 
 def check_ours(form: Form, headers: Mapping[str, str], *, token: str) -> None:

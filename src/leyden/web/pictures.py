@@ -5,7 +5,7 @@ from typing import Final
 
 from markupsafe import Markup
 
-from leyden.services.shared.fair_pool import UPLOADS
+from leyden.services.shared.parsing import PARSING
 from leyden.web.qr_codes import draw
 from leyden.web.visits import Visit
 
@@ -25,7 +25,7 @@ async def qr(visit: Visit, text: str) -> Markup:
         return Markup()
     if (found := _drawn.get(text)) is None:
         owner = visit.somebody.person.id if visit.somebody else ""
-        found = await UPLOADS.run(owner, partial(draw, text))
+        found = await PARSING.run(owner, partial(draw, text))
         if len(_drawn) >= _KEPT:
             _drawn.pop(next(iter(_drawn)), None)
         _drawn[text] = found
@@ -34,4 +34,4 @@ async def qr(visit: Visit, text: str) -> Markup:
 
 async def secret_qr(visit: Visit, text: str) -> Markup:
     """Return the QR code of a secret, which is not cached."""
-    return await UPLOADS.run(visit.who.person.id, partial(draw, text))
+    return await PARSING.run(visit.who.person.id, partial(draw, text))

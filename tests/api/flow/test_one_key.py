@@ -37,7 +37,7 @@ async def ask(
     later: timedelta = timedelta(0),
     run: Callable[[], Awaitable[Answer]] = made,
 ) -> Answer:
-    principal = Principal(of.organization_id, "a key", frozenset(), None)
+    principal = Principal(of.organization_id, "a key", frozenset())
     return await idempotency.answer_once(
         platform, principal, KEY, request, now=NOW + later, run=run
     )

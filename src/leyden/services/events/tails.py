@@ -8,7 +8,7 @@ few seconds, all at once, and only after a commit.
 
 import asyncio
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
@@ -18,10 +18,10 @@ from leyden.storage.database import Database
 from leyden.storage.events import ALL_NEWS, NEWS
 
 _WAIT_S: Final = 5
-# A reader that is woken reads, in half a millisecond. An organization with a hundred
-# readers would hold up everybody else for 50 ms at each of its events.
-_MOST_IN_A_TURN: Final = 5
-_TURN_S: Final = 0.025
+# A reader that is woken reads, in half a millisecond. All of an organization's readers
+# are woken together, and then not again for this long for each of them: they take at
+# most a tenth of the event loop, however many events there are.
+_REST_S: Final = 0.005
 
 
 class Listener:
@@ -39,23 +39,6 @@ class Listener:
             self.came.set_result(None)
 
 
-class Turn:
-    """A short time, the number of readers woken in it, and those that are next."""
-
-    __slots__ = ("due", "woken")
-
-    def __init__(self) -> None:
-        self.woken = 0
-        self.due: dict[Listener, None] = {}
-
-    def wake(self) -> None:
-        """Wake as many readers as the turn has left."""
-        for listener in list(self.due)[: _MOST_IN_A_TURN - self.woken]:
-            del self.due[listener]
-            listener.wake()
-            self.woken += 1
-
-
 class Tails:
     """The readers that wait for events in this process."""
 
@@ -64,7 +47,8 @@ class Tails:
         self._most = most
         self._waiting: dict[str, set[Listener]] = {}
         self._held: Counter[str] = Counter()
-        self._turns: dict[str, Turn] = {}  # of organizations with recent events
+        # Organizations whose readers were just woken, and whether to wake them again.
+        self._resting: dict[str, bool] = {}
         self._looking: asyncio.Task[None] | None = None
         self._closed = False
         database.listen(self._wake)
@@ -135,41 +119,26 @@ class Tails:
         if not self._waiting:
             return
         if kinds is None or ALL_NEWS in kinds:
-            self._wake_all(list(self._waiting))
-            return
+            kinds = [NEWS + each for each in self._waiting]
         for kind in kinds:
             if kind.startswith(NEWS):
-                self._wake_all([kind.removeprefix(NEWS)])
+                self._wake_readers(kind.removeprefix(NEWS))
 
-    def _wake_all(self, organization_ids: Collection[str]) -> None:
-        for organization_id in organization_ids:
-            self._wake_in_turn(organization_id, self._waiting.get(organization_id, ()))
-
-    def _wake_in_turn(
-        self, organization_id: str, listeners: Iterable[Listener]
-    ) -> None:
-        """Wake a few at once, and the others soon."""
-        turn = self._turns.get(organization_id)
-        if turn is None:
-            if not (listeners := dict.fromkeys(listeners)):
-                return
-            turn = self._turns[organization_id] = Turn()
-            self._end_later(organization_id)
-        turn.due.update(dict.fromkeys(listeners))
-        turn.wake()
-
-    def _end_later(self, organization_id: str) -> None:
-        loop = asyncio.get_running_loop()
-        loop.call_later(_TURN_S, self._end_turn, organization_id)
-
-    def _end_turn(self, organization_id: str) -> None:
-        turn = self._turns[organization_id]
-        if not turn.due:
-            del self._turns[organization_id]
+    def _wake_readers(self, organization_id: str) -> None:
+        """Wake an organization's readers, at once or after their rest."""
+        if organization_id in self._resting:
+            self._resting[organization_id] = True
             return
-        turn.woken = 0
-        turn.wake()
-        self._end_later(organization_id)
+        if listeners := self._waiting.get(organization_id):
+            self._resting[organization_id] = False
+            loop, rest_s = asyncio.get_running_loop(), _REST_S * len(listeners)
+            loop.call_later(rest_s, self._end_rest, organization_id)
+            for listener in listeners:
+                listener.wake()
+
+    def _end_rest(self, organization_id: str) -> None:
+        if self._resting.pop(organization_id):
+            self._wake_readers(organization_id)
 
     async def _check(self) -> None:
         """Poll for waiting readers, until there are none."""
@@ -187,5 +156,5 @@ class Tails:
         ends = await self._database.reader.events.last(tuple(self._waiting))
         for organization_id, end in ends.items():
             waiting = self._waiting.get(organization_id, ())
-            late = [listener for listener in waiting if listener.after < end.number]
-            self._wake_in_turn(organization_id, late)
+            if any(listener.after < end.number for listener in waiting):
+                self._wake_readers(organization_id)

@@ -16,7 +16,7 @@ from leyden.services.nodes.changes import change
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.nodes.views import get, owned_or_not_found
 from leyden.services.shared import rights
-from leyden.services.shared.fair_pool import UPLOADS
+from leyden.services.shared.parsing import PARSING
 from leyden.storage.audit import Value
 from leyden.storage.stores import Stores
 from leyden.values import replace
@@ -183,7 +183,7 @@ async def _check_uploaded(
 ) -> Tls:
     """Check an uploaded certificate, in a thread, outside a transaction."""
     parse = partial(pem_chain.parse, certificate, key, name=node.api_endpoint, now=now)
-    return await UPLOADS.run(node.organization_id, parse)
+    return await PARSING.run(node.organization_id, parse)
 
 
 async def _locked(

@@ -28,7 +28,7 @@ from leyden.domain.times import Clock
 from leyden.errors import AuthorityAway, AuthorityRefused, Malformed, Stale
 from leyden.lnd.home import Tls
 from leyden.services.nodes.fleet import Fleet
-from leyden.services.shared.fair_pool import UPLOADS
+from leyden.services.shared.parsing import PARSING
 from leyden.services.shared.steps import ClaimedTask
 from leyden.storage.database import Database
 from leyden.storage.issued import Issued
@@ -195,7 +195,7 @@ async def _beside_the_loop(work: Callable[[], _Read]) -> _Read:
 
     The authority takes its turn among the organizations that upload some.
     """
-    return await UPLOADS.run(ISSUANCE, work)
+    return await PARSING.run(ISSUANCE, work)
 
 
 async def _refused(

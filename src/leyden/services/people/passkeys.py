@@ -24,7 +24,7 @@ from leyden.domain.times import to_us
 from leyden.errors import Conflict, Malformed, TooMany, Unauthorized
 from leyden.services.people import profile, sign_in
 from leyden.services.platform import Platform
-from leyden.services.shared.fair_pool import UPLOADS
+from leyden.services.shared.parsing import PARSING
 from leyden.storage.second_factors import Passkey
 from leyden.storage.stores import Stores
 from leyden.values import Struct
@@ -233,7 +233,7 @@ async def _verified(
         return verify()
 
     try:
-        return await UPLOADS.run(owner, work)
+        return await PARSING.run(owner, work)
     except TooMany:
         raise
     except Exception as error:  # a stranger's bytes may trip it in any way

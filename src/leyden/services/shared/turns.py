@@ -5,10 +5,10 @@ were answered in a row, another's request would wait for fifty answers.
 """
 
 import asyncio
-from collections import deque
 from typing import Final
 from weakref import WeakKeyDictionary
 
+from leyden.fair_queue import FairQueue
 from leyden.storage.owners import OWNER
 
 
@@ -17,7 +17,7 @@ class Turns:
 
     def __init__(self) -> None:
         self._begun: set[str] = set()  # in this pass of the loop
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._waiting: FairQueue[asyncio.Future[None]] = FairQueue()
 
     async def take(self, organization_id: str) -> None:
         """Wait for a pass in which no other request of the organization runs."""
@@ -25,7 +25,7 @@ class Turns:
             self._begin(organization_id)
             return
         turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(organization_id, deque()).append(turn)
+        self._waiting.put(organization_id, turn)
         await turn
 
     def _begin(self, organization_id: str) -> None:
@@ -35,16 +35,14 @@ class Turns:
 
     def _next_pass(self) -> None:
         self._begun.clear()
-        for organization_id in list(self._waiting):
-            queue = self._waiting[organization_id]
-            while queue:
-                turn = queue.popleft()
-                if not turn.done():  # its caller is still there
-                    self._begin(organization_id)
-                    turn.set_result(None)
-                    break
-            if not queue:
-                del self._waiting[organization_id]
+        while (found := self._waiting.take(self._may_begin)) is not None:
+            organization_id, turn = found
+            if not turn.done():  # its caller is still there
+                self._begin(organization_id)
+                turn.set_result(None)
+
+    def _may_begin(self, organization_id: str) -> bool:
+        return organization_id not in self._begun
 
 
 _ALL: Final[WeakKeyDictionary[asyncio.AbstractEventLoop, Turns]] = WeakKeyDictionary()

@@ -15,10 +15,11 @@ RETURNING id;
 
 -- name: principal
 -- Every request runs this, so it reads only what is needed.
-SELECT organization_id, id, scopes, expires
+SELECT organization_id, id, scopes
 FROM api_key
 WHERE digest = :digest
-    AND revoked IS NULL;
+    AND revoked IS NULL
+    AND (expires IS NULL OR expires > :now);
 
 -- name: list
 SELECT id, organization_id, name, hint, scopes, created, expires, last_used, revoked

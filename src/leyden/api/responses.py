@@ -1,8 +1,4 @@
-"""Complete responses in one socket write instead of ASGI's two messages.
-
-Our server announces support in the scope; on any other server the response
-is sent as standard ASGI messages.
-"""
+"""Complete responses."""
 
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any, Final
@@ -10,9 +6,6 @@ from typing import Any, Final
 Headers = list[tuple[bytes, bytes]]
 _Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
-WHOLE: Final = "leyden.whole"
-TAKEN: Final[dict[str, dict[str, dict[str, object]]]] = {"extensions": {WHOLE: {}}}
-"""What the scope of a server that takes it says."""
 NO_STORE: Final = (b"cache-control", b"no-store")
 """Sent with each answer of the API: it may hold a secret, and is for one caller."""
 
@@ -28,8 +21,5 @@ async def answer(
     headers = [*headers, NO_STORE, (b"content-length", b"%d" % len(body))]
     if scope["method"] == "HEAD":
         body = b""
-    if WHOLE in scope.get("extensions", ()):
-        await send({"type": WHOLE, "status": status, "headers": headers, "body": body})
-        return
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})

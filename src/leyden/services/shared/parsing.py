@@ -1,19 +1,19 @@
-"""A thread for slow parsing, shared fairly among owners.
+"""A thread for slow parsing, in which owners take turns.
 
 It parses what would hold the event loop for some 0.1 s: large bodies, chains of
 certificates, passkeys. There is one thread, as Python runs one at a time: the event
-loop never waits for more than one other. Owners take turns, so an owner with many
-calls only delays their own; an owner with too many is refused.
+loop never waits for more than one other. An owner with many calls only delays their
+own; an owner with too many is refused.
 """
 
 import asyncio
 import threading
-from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
 from leyden.errors import TooMany
+from leyden.fair_queue import FairQueue
 
 _BUSY: Final = "too many of your requests are waiting; try again in a moment"
 
@@ -21,14 +21,14 @@ _Result = TypeVar("_Result")
 _Job = tuple[Future[Any], Callable[[], Any]]
 
 
-class FairPool:
-    """A thread that serves owners in turn."""
+class ParsingThread:
+    """A thread that serves owners in turn, from any event loop."""
 
     def __init__(self, *, waiting: int = 100) -> None:
-        self._waiting = waiting
-        self._executor = ThreadPoolExecutor(1, thread_name_prefix="upload")
+        self._most = waiting
+        self._executor = ThreadPoolExecutor(1, thread_name_prefix="parsing")
         self._lock = threading.Lock()
-        self._queues: dict[str, deque[_Job]] = {}  # whose turn is next comes first
+        self._waiting: FairQueue[_Job] = FairQueue()
 
     async def run(self, owner: str, work: Callable[[], _Result]) -> _Result:
         """Do `work` on the owner's turn and return its result.
@@ -37,21 +37,19 @@ class FairPool:
         """
         future: Future[_Result] = Future()
         with self._lock:
-            queue = self._queues.setdefault(owner, deque())
-            if len(queue) >= self._waiting:
+            if self._waiting.count(owner) >= self._most:
                 raise TooMany(_BUSY, retry_after_s=1)
-            queue.append((future, work))
+            self._waiting.put(owner, (future, work))
         self._executor.submit(self._do_next)
         return await asyncio.wrap_future(future)
 
     def _do_next(self) -> None:
         """Do the first job of the owner whose turn it is; one call for each job."""
         with self._lock:
-            owner = next(iter(self._queues))
-            queue = self._queues.pop(owner)
-            future, work = queue.popleft()
-            if queue:
-                self._queues[owner] = queue  # at the end of the line
+            found = self._waiting.take()
+        if found is None:
+            return
+        _, (future, work) = found
         if future.set_running_or_notify_cancel():
             try:
                 future.set_result(work())
@@ -60,4 +58,4 @@ class FairPool:
 
 
 # Shared by all of a process.
-UPLOADS: Final = FairPool()
+PARSING: Final = ParsingThread()

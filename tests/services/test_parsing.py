@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from leyden.errors import TooMany
-from leyden.services.shared.fair_pool import FairPool
+from leyden.services.shared.parsing import ParsingThread
 
 
 class Work:
@@ -39,8 +39,8 @@ def work() -> Iterator[Work]:
     made.done.release(100)  # a test that failed leaves no thread behind
 
 
-def ask(pool: FairPool, work: Work, owner: str) -> asyncio.Task[str]:
-    return asyncio.create_task(pool.run(owner, work.of(owner)))
+def ask(thread: ParsingThread, work: Work, owner: str) -> asyncio.Task[str]:
+    return asyncio.create_task(thread.run(owner, work.of(owner)))
 
 
 async def finished(work: Work, tasks: list[asyncio.Task[str]]) -> list[str]:
@@ -49,51 +49,51 @@ async def finished(work: Work, tasks: list[asyncio.Task[str]]) -> list[str]:
     return await asyncio.gather(*tasks)
 
 
-async def test_fair_pool_serves_owners_in_turn(work: Work) -> None:
-    pool = FairPool()
-    tasks = [ask(pool, work, "alice") for _ in range(3)]
+async def test_parsing_serves_owners_in_turn(work: Work) -> None:
+    thread = ParsingThread()
+    tasks = [ask(thread, work, "alice") for _ in range(3)]
     await work.has_begun(1)
-    tasks += [ask(pool, work, each) for each in ("bob", "bob", "charlie")]
+    tasks += [ask(thread, work, each) for each in ("bob", "bob", "charlie")]
     await asyncio.sleep(0)
     names = await finished(work, tasks)
     assert work.begun == ["alice", "alice", "bob", "charlie", "alice", "bob"]
-    assert all(name.startswith("upload") for name in names)
+    assert all(name.startswith("parsing") for name in names)
 
 
-async def test_fair_pool_refuses_an_owner_with_too_much_waiting(work: Work) -> None:
-    pool = FairPool(waiting=2)
-    tasks = [ask(pool, work, "alice")]
+async def test_parsing_refuses_an_owner_with_too_much_waiting(work: Work) -> None:
+    thread = ParsingThread(waiting=2)
+    tasks = [ask(thread, work, "alice")]
     await work.has_begun(1)
-    tasks += [ask(pool, work, "alice") for _ in range(2)]
+    tasks += [ask(thread, work, "alice") for _ in range(2)]
     await asyncio.sleep(0)
     with pytest.raises(TooMany) as refusal:
         async with asyncio.timeout(5):
-            await pool.run("alice", work.of("alice"))
+            await thread.run("alice", work.of("alice"))
     assert refusal.value.retry_after_s == 1
-    tasks.append(ask(pool, work, "charlie"))
+    tasks.append(ask(thread, work, "charlie"))
     await asyncio.sleep(0)
     await finished(work, tasks)
     assert sorted(work.begun) == ["alice"] * 3 + ["charlie"]
 
 
-async def test_fair_pool_goes_on_when_work_fails() -> None:
-    pool = FairPool()
+async def test_parsing_goes_on_when_work_fails() -> None:
+    thread = ParsingThread()
     with pytest.raises(ZeroDivisionError):
-        await pool.run("alice", lambda: 1 // 0)
-    assert await pool.run("alice", lambda: 7) == 7
+        await thread.run("alice", lambda: 1 // 0)
+    assert await thread.run("alice", lambda: 7) == 7
 
 
-async def test_fair_pool_skips_work_whose_caller_has_left(work: Work) -> None:
-    pool = FairPool()
-    first, second = ask(pool, work, "alice"), ask(pool, work, "alice")
+async def test_parsing_skips_work_whose_caller_has_left(work: Work) -> None:
+    thread = ParsingThread()
+    first, second = ask(thread, work, "alice"), ask(thread, work, "alice")
     await work.has_begun(1)
     second.cancel()
     await asyncio.gather(second, return_exceptions=True)
     assert await finished(work, [first])
-    assert await pool.run("alice", lambda: 7) == 7
+    assert await thread.run("alice", lambda: 7) == 7
     assert work.begun == ["alice"]
 
 
-def test_fair_pool_serves_one_loop_after_another() -> None:
-    pool = FairPool()
-    assert [asyncio.run(pool.run("alice", lambda: 7)) for _ in range(2)] == [7, 7]
+def test_parsing_serves_one_loop_after_another() -> None:
+    thread = ParsingThread()
+    assert [asyncio.run(thread.run("alice", lambda: 7)) for _ in range(2)] == [7, 7]
