@@ -45,7 +45,8 @@ class Bench:
     def archive(self, name: str) -> Path:
         """Write an image into an archive."""
         path = self.folder / f"{name.rpartition('/')[2].replace(':', '-')}.tar"
-        self.buildah("push", name, f"oci-archive:{path}:{name}")
+        to = f"oci-archive:{path}:{name}"
+        self.buildah("push", "--disable-compression", name, to)
         return path
 
     def run(self, name: str, *words: str) -> str:
