@@ -18,7 +18,6 @@ import asyncio
 import contextlib
 import json
 import os
-import platform as machine
 import secrets
 import ssl
 import subprocess
@@ -45,7 +44,7 @@ from leyden.domain.versions import OFFERED
 from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
-from leyden_workshop.devcluster import images, namespaces
+from leyden_workshop.devcluster import images, namespaces, packages
 from leyden_workshop.devcluster.places import Places
 
 _LOOK_EVERY_S = 0.02
@@ -239,11 +238,17 @@ def settings_for(cluster: Cluster, folder: Path) -> Settings:
     decided = cluster.places.read()
     if decided is None or decided.addresses is None:
         sys.exit("there is no cluster there: leyden dev cluster up")
-    cache, this = default_cache(os.environ), machine.machine()
-    version = catalogue.find("lnd")[1].version
-    binary = place(cache, *catalogue.find("lnd"))
-    lnd = images.ensure_lnd(cache, binary, version, machine=this)
-    beside = images.ensure_companion(cache, program("companion"), machine=this)
+    cache = default_cache(os.environ)
+    tools, lnd = catalogue.find("lnd")
+    made = {
+        name: images.by_digest(
+            images.ensure(cache, name, built, packages.place(cache)).archive
+        )
+        for name, built in (
+            (images.lnd(lnd.version), place(cache, tools, lnd)),
+            (images.COMPANION, program("companion")),
+        )
+    }
     port = 20_000 + os.getpid() % 10_000
     return Settings(
         home=str(folder),
@@ -257,8 +262,8 @@ def settings_for(cluster: Cluster, folder: Path) -> Settings:
         kubeconfig=str(cluster.places.kubeconfig),
         kubernetes_namespace=cluster.namespace,
         kubernetes_storage_class="local-retained",
-        kubernetes_images=f"{OFFERED.default}={images.by_digest(lnd.archive)}",
-        companion_image=images.by_digest(beside.archive),
+        kubernetes_images=f"{OFFERED.default}={made[images.lnd(lnd.version)]}",
+        companion_image=made[images.COMPANION],
         companion_url=f"https://{decided.addresses.host}:{port + 1}",
         companion_port=port + 1,
     )

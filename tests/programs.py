@@ -26,6 +26,7 @@ BUILDS: Final = "TEST_RUN_BUILDS"  # a folder, while this run builds programs
 
 PLAIN: Final = ("lnd-0.20.2", "pool-0.7.1", "auctioneer")  # what the README's `up` has
 PACKAGES: Final[Mapping[str, str]] = {
+    "buildah": "buildah",
     "cargo": "cargo",
     "certutil": "libnss3-tools",
     "chromium": "chromium",
@@ -33,6 +34,7 @@ PACKAGES: Final[Mapping[str, str]] = {
     "go": "golang",
     "ip": "iproute2",
     "jq": "jq",
+    "mmdebstrap": "mmdebstrap",
     "nft": "nftables",
     "node": "nodejs",
     "npm": "npm",

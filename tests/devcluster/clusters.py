@@ -9,7 +9,6 @@ cluster.run("down")
 import contextlib
 import json
 import os
-import platform
 import signal
 import subprocess
 import sys
@@ -44,21 +43,20 @@ def program(name: str) -> Path:
 
 def lnd_image() -> str:
     """Return the name of lnd's image on each machine, by its digest."""
-    built = images.ensure_lnd(
-        default_cache(os.environ),
-        place(default_cache(os.environ), *catalogue.find("lnd")),
-        catalogue.find("lnd")[1].version,
-        machine=platform.machine(),
-    )
-    return images.by_digest(built.archive)
+    tools, lnd = catalogue.find("lnd")
+    built = place(default_cache(os.environ), tools, lnd)
+    return images.by_digest(image(images.lnd(lnd.version), built).archive)
 
 
 def companion_image() -> str:
     """Return the name of the companion's image on each machine, by its digest."""
-    built = images.ensure_companion(
-        default_cache(os.environ), program("companion"), machine=platform.machine()
-    )
-    return images.by_digest(built.archive)
+    return images.by_digest(image(images.COMPANION, program("companion")).archive)
+
+
+def image(name: str, built: Path) -> images.Image:
+    """Return the image of a program that is built."""
+    cache = default_cache(os.environ)
+    return images.ensure(cache, name, built, packages.place(cache))
 
 
 class DevCluster:

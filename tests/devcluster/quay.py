@@ -22,14 +22,12 @@ from typing import Any, Self
 
 import yaml
 
-from leyden_workshop.devcluster import images
 from tests.devcluster.clusters import LEYDEN, DevCluster, lnd_image, program, until
 
 ROOT = Path(__file__).parents[2]
 DOMAIN = "nodes.example.com"
 PEER_HOST, PEER_PORT = "peers.example.com", 21000
 STEP_S = 240
-BUILD_S = 400  # on a busy machine
 # The dev cluster has no DNS: where pods call the platform by name, they get an address.
 _RENDERED_AFTERWARDS = """\
 #!{python}
@@ -44,16 +42,6 @@ for each in objects:
         each["spec"]["clusterIP"] = addresses[each["metadata"]["name"]]
 yaml.safe_dump_all(objects, sys.stdout)
 """
-
-
-def built(folder: Path, *names: str) -> dict[str, str]:
-    """Build images without Docker; return their names by digest."""
-    command = [sys.executable, "-m", "deploy.images", str(folder), *names]
-    done = subprocess.run(
-        command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=BUILD_S
-    )
-    assert done.returncode == 0, done.stderr
-    return {name: images.by_digest(folder / f"{name}.tar") for name in names}
 
 
 # PostgreSQL listens on a socket of this host alone: this lets pods reach it.

@@ -2,12 +2,10 @@
 
 import contextlib
 import functools
-import io
 import json
 import os
 import signal
 import subprocess
-import tarfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -16,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from leyden.daemons import catalogue
+from leyden.daemons.build import default_cache
 from leyden.processes import Identity, alive, identify
-from leyden_workshop.devcluster import cgroups, images, namespaces
+from leyden_workshop.devcluster import cgroups, images, namespaces, packages
 from leyden_workshop.devcluster.certificates import Pair, Subject, authority, issue
 from tests.devcluster import harbour
-from tests.devcluster.clusters import DevCluster, until, within
+from tests.devcluster.clusters import DevCluster, program, until, within
 from tests.programs import needs
 from tests.reaper import descendants
 
@@ -241,15 +240,13 @@ def test_a_machine_that_was_switched_off_comes_back_with_its_volumes(
 
 
 def test_an_image_is_loaded_into_each_machine(up: DevCluster, tmp_path: Path) -> None:
-    layer = io.BytesIO()
-    tarfile.open(fileobj=layer, mode="w").close()
-    archive = tmp_path / "buoy.tar"
     name = "localhost/leyden/buoy:1"
-    machine = os.uname().machine
-    archive.write_bytes(images.pack(name, [layer.getvalue()], {}, machine=machine))
+    packaged = packages.place(default_cache(os.environ))
+    archive = images.ensure(tmp_path, name, program("companion"), packaged).archive
     assert "machine-1, machine-2" in up.run("load", str(archive))
     for number in (1, 2):
-        assert name in up.ctr(number, "images", "list", "--quiet").split()
+        found = up.ctr(number, "images", "list", "--quiet").split()
+        assert {name, images.by_digest(archive)} <= {*found}
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric.ec import (
 )
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
+from leyden_workshop.devcluster.images import by_digest
 from tests import noise
 from tests.cluster import ensure_up
 from tests.devcluster import quay as quays
@@ -28,6 +29,7 @@ from tests.devcluster.clusters import (
     until,
 )
 from tests.devcluster.quay import Customer, Owner, Quay, Traffic
+from tests.images import bench
 from tests.installations import SETTINGS
 from tests.programs import built
 
@@ -39,10 +41,12 @@ def quay(cluster: DevCluster, postgres_server: str) -> Iterator[Quay]:
     built("helm")
     ensure_up(cluster)
     folder = Path(tempfile.mkdtemp(prefix="quay-"))
-    made = quays.built(folder, "platform", "envoy")
-    for name in made:
-        cluster.run("load", str(folder / f"{name}.tar"))
-        (folder / f"{name}.tar").unlink()
+    made = {}
+    with bench() as at:
+        for name in ("platform", "envoy"):
+            archive = at.archive(at.build(name))
+            cluster.run("load", str(archive))
+            made[name] = by_digest(archive)
     name = f"quay_{secrets.token_hex(3)}"
     with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())

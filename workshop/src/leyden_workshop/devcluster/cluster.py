@@ -27,6 +27,7 @@ from leyden_workshop.devcluster import (
     control_plane,
     credentials,
     decisions,
+    images,
     machine,
     namespaces,
     network,
@@ -110,11 +111,12 @@ async def down(places: Places, packaged: Packages, say: Say) -> None:
 async def load(places: Places, archive: Path, packaged: Packages) -> Sequence[str]:
     """Import an image into each running machine; return their names."""
     content = await asyncio.to_thread(archive.read_bytes)
+    repository = images.by_digest(archive).partition("@")[0]
     found = []
     for number in range(1, MOST_MACHINES + 1):
         running = namespaces.running(places.machine(number))
         if running is not None:
-            await machine.load(running.pid, content, packaged)
+            await machine.load(running.pid, content, packaged, repository=repository)
             found.append(machine_name(number))
     if not found:
         raise SetupError("no machine is running; `leyden dev cluster up` starts one")

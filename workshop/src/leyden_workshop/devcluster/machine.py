@@ -53,7 +53,8 @@ echo "$2" > "/run/tunables/$1"
 [ ! -e "/proc/sys/$1" ] || mount --bind "/run/tunables/$1" "/proc/sys/$1"
 """
 _IMPORT: Final = """
-[ -e "$2" ] || ctr --address "$3" --namespace k8s.io images import "$1"
+[ -e "$2" ] || ctr --address "$3" --namespace k8s.io images import \
+	--digests --base-name "$4" "$1"
 : > "$2"
 """
 
@@ -80,7 +81,8 @@ def plan(places: Places, cluster: Cluster, number: int, made_of: Parts) -> Plan:
     ]
     for image in made_of.images:
         mark = f"/var/lib/imported/{image.digest}"
-        todo.append(shell(_IMPORT, image.archive, mark, SOCKET, within_s=60.0))
+        words = (image.archive, mark, SOCKET, image.repository)
+        todo.append(shell(_IMPORT, *words, within_s=60.0))
     todo += [
         program(
             "kubelet",
@@ -123,12 +125,16 @@ def _network() -> Iterator[Step]:
     yield from settings()
 
 
-async def load(pid: int, archive: bytes, packages: Packages) -> None:
-    """Import an image into a running machine."""
+async def load(
+    pid: int, archive: bytes, packages: Packages, *, repository: str
+) -> None:
+    """Import an image into a running machine; with a repository, also by its digest."""
+    by_digest = ("--digests", "--base-name", repository) if repository else ()
     await call(
         *enter(pid, mounts=True, own=True),
         packages.root / "usr/bin/ctr",
-        *("--address", SOCKET, "--namespace", "k8s.io", "images", "import", "-"),
+        *("--address", SOCKET, "--namespace", "k8s.io", "images", "import"),
+        *(*by_digest, "-"),
         environment=packages.environment(),
         given=archive,
     )

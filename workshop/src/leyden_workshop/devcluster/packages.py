@@ -1,7 +1,7 @@
 """Extract Debian packages into the cache, without installing them or running scripts.
 
 apt uses separate lists below the cache, so the machine's lists do not change, and root
-is not needed. The version of each package is pinned (in cluster.txt for a cluster), up
+is not needed. The version of each package is pinned in cluster.txt, up
 to rebuilds (`+b1`). apt verifies the signatures.
 """
 
@@ -22,7 +22,7 @@ from leyden.errors import SetupError
 from leyden.values import Struct
 from leyden_workshop.compiler.commands import run
 
-CLUSTER: Final = Path(__file__).with_name("cluster.txt")
+_LISTING: Final = Path(__file__).with_name("cluster.txt")
 _RECIPE: Final = "1"
 _REBUILT: Final = re.compile(r"\+b\d+$")
 _TOOLS: Final = ("apt-get", "apt-cache", "dpkg-deb")
@@ -62,20 +62,14 @@ class Packages(Struct, frozen=True):
         return found
 
 
-def pinned(listing: Path = CLUSTER) -> dict[str, str]:
+def pinned() -> dict[str, str]:
     """Return the version of each package."""
-    lines = listing.read_text().splitlines()
+    lines = _LISTING.read_text().splitlines()
     rows = (line.split() for line in lines if line and not line.startswith("#"))
     return {name: version for name, version in rows}  # noqa: C416  rows are lists
 
 
-def choose(
-    wanted: Mapping[str, str],
-    madison: str,
-    *,
-    machine: str,
-    listing: Path = CLUSTER,
-) -> dict[str, str]:
+def choose(wanted: Mapping[str, str], madison: str, *, machine: str) -> dict[str, str]:
     """Return the version of each package to download, from the output of `apt-cache`.
 
     Raise SetupError for a package that the archive does not have in the pinned version.
@@ -98,27 +92,26 @@ def choose(
         raise SetupError(
             f"packages: the archive of {machine} lacks the versions that this release "
             f"needs: {'; '.join(troubles)}. Use a newer release of Leyden, or change "
-            f"{listing.name} and try"
+            f"{_LISTING.name} and try"
         )
     return chosen
 
 
-def place(cache: Path, listing: Path = CLUSTER) -> Packages:
+def place(cache: Path) -> Packages:
     """Return the packages at their place, extracted or not."""
-    told = [_RECIPE, platform.machine(), listing.read_text()]
+    told = [_RECIPE, platform.machine(), _LISTING.read_text()]
     digest = hashlib.sha256("\0".join(told).encode()).hexdigest()[:12]
-    return Packages(cache / "debian" / f"{listing.stem}-{digest}")
+    return Packages(cache / "debian" / f"{_LISTING.stem}-{digest}")
 
 
 async def ensure(
     cache: Path,
-    listing: Path = CLUSTER,
     *,
     environment: Mapping[str, str],
     progress: Progress,
 ) -> Packages:
     """Return the packages; download and extract them if needed."""
-    found = place(cache, listing)
+    found = place(cache)
     if found.root.exists():
         return found
     machine = _machine()
@@ -127,13 +120,12 @@ async def ensure(
         waiting=lambda: progress(Step(program=_NAME, state=State.WAITING)),
     ):
         if not found.root.exists():
-            await _download(found.root, listing, environment, progress, machine)
+            await _download(found.root, environment, progress, machine)
     return found
 
 
 async def _download(
     root: Path,
-    listing: Path,
     environment: Mapping[str, str],
     progress: Progress,
     machine: str,
@@ -153,11 +145,11 @@ async def _download(
         doing="fetch Debian's lists of packages",
         log=log,
     )
-    wanted = pinned(listing)
+    wanted = pinned()
     listed = await output(
         ["apt-cache", *options, "madison", *wanted], environment=environment
     )
-    chosen = choose(wanted, listed, machine=machine, listing=listing)
+    chosen = choose(wanted, listed, machine=machine)
     await run(
         ["apt-get", *options, "download", *(f"{n}={v}" for n, v in chosen.items())],
         environment=environment,
@@ -214,7 +206,7 @@ def _machine() -> str:
     if (told.get("ID"), told.get("VERSION_ID")) != ("debian", "12"):
         raise SetupError(
             f"packages: this machine is {name}; containerd, runc, libc and others come "
-            "from Debian 12, so a cluster or an image can only be created on Debian 12"
+            "from Debian 12, so a cluster can only be created on Debian 12"
         )
     if missing := [each for each in _TOOLS if shutil.which(each) is None]:
         raise SetupError(f"packages: {', '.join(missing)} is not installed here")

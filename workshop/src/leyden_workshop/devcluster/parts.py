@@ -1,7 +1,7 @@
 """The parts of a cluster in the cache: packages, programs and images."""
 
+import asyncio
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -40,11 +40,13 @@ async def ensure(cache: Path, *, pods: bool, progress: Progress) -> Parts:
     found = {program.name: place(cache, tools, program) for tools, program in wanted}
     made: list[Image] = []
     if pods:
-        version = wanted[-1][1].version
-        machine = platform.machine()
+        named = {
+            "pause": images.PAUSE,
+            "companion": images.COMPANION,
+            "lnd": images.lnd(wanted[-1][1].version),
+        }
         made = [
-            images.ensure_pause(cache, found["pause"], machine=machine),
-            images.ensure_companion(cache, found["companion"], machine=machine),
-            images.ensure_lnd(cache, found["lnd"], version, machine=machine),
+            await asyncio.to_thread(images.ensure, cache, name, found[each], packaged)
+            for each, name in named.items()
         ]
     return Parts(cache=cache, packages=packaged, binaries=found, images=made)

@@ -1,1 +1,0 @@
-"""Images of the platform, built without Docker."""
