@@ -69,7 +69,7 @@ class FairSlots:
             raise
 
     def release(self, owner: str) -> None:
-        """Give a slot to whoever is next."""
+        """Return a slot of the owner; the next in turn gets it."""
         self._free += 1
         self._taken[owner] -= 1
         if not self._taken[owner]:

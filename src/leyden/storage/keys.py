@@ -95,7 +95,6 @@ class Keys:
         )
 
 
-@lru_cache(maxsize=4096)
 @lru_cache(maxsize=64)
 def _scopes(words: str) -> frozenset[Scope]:
     return frozenset(Scope(word) for word in words.split(","))

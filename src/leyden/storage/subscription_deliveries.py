@@ -68,7 +68,7 @@ class SubscriptionDeliveries:
         await self._run(sql.make_due, subscription_id=node_id, now=to_us(now))
 
     async def give_up(self, node_id: str, *, before: datetime | None = None) -> None:
-        """Give up on a node's pending events, or on those queued before then."""
+        """Fail a node's pending events, or only those queued before then."""
         await self._run(
             sql.give_up,
             subscription_id=node_id,
@@ -163,9 +163,8 @@ class SubscriptionDeliveries:
 
 
 def _sent(row: Row) -> Sent:
-    position, _, event_id, number, kind, body, created, state, due, attempts, *rest = (
-        row
-    )
+    position, _, event_id, number, kind, body, created, state, due, *more = row
+    attempts, overtakable, _ = more
     return Sent(
         position=position,
         message=Message(
@@ -177,7 +176,7 @@ def _sent(row: Row) -> Sent:
             state=State(state),
             due=from_us(due),
             attempts=attempts,
-            overtakable=bool(rest[0]),
+            overtakable=bool(overtakable),
         ),
         attempts=[],
     )

@@ -119,10 +119,13 @@ class Tails:
         if not self._waiting:
             return
         if kinds is None or ALL_NEWS in kinds:
-            kinds = [NEWS + each for each in self._waiting]
-        for kind in kinds:
-            if kind.startswith(NEWS):
-                self._wake_readers(kind.removeprefix(NEWS))
+            organizations = list(self._waiting)
+        else:
+            organizations = [
+                kind.removeprefix(NEWS) for kind in kinds if kind.startswith(NEWS)
+            ]
+        for organization_id in organizations:
+            self._wake_readers(organization_id)
 
     def _wake_readers(self, organization_id: str) -> None:
         """Wake an organization's readers, at once or after their rest."""
