@@ -77,11 +77,11 @@ func copier(home, token string) http.Handler {
 			panic(http.ErrAbortHandler)
 		}
 	})
-	mux.HandleFunc("PUT /copies/{copy}", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, receive(home, r.PathValue("copy"), r.Body))
+	mux.HandleFunc("PUT /archive", func(w http.ResponseWriter, r *http.Request) {
+		reply(w, receive(home, r.Body))
 	})
-	mux.HandleFunc("POST /copies/{copy}/settle", func(w http.ResponseWriter, r *http.Request) {
-		reply(w, settle(home, r.PathValue("copy")))
+	mux.HandleFunc("POST /complete", func(w http.ResponseWriter, _ *http.Request) {
+		reply(w, complete(home))
 	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		given := r.Header.Get("Authorization")
@@ -211,14 +211,13 @@ func packFile(archive *tar.Writer, folder, name string) error {
 	return err
 }
 
-// unpack writes an archive into an empty folder, durably.
+// unpack writes an archive into an empty folder.
 func unpack(folder string, from io.Reader) error {
 	archive := tar.NewReader(from)
-	folders := map[string]bool{folder: true}
 	for {
 		header, err := archive.Next()
 		if err == io.EOF {
-			break
+			return nil
 		}
 		if err != nil {
 			return err
@@ -234,19 +233,10 @@ func unpack(folder string, from io.Reader) error {
 		if err := os.MkdirAll(filepath.Dir(where), 0o700); err != nil {
 			return err
 		}
-		for parent := filepath.Dir(where); len(parent) >= len(folder); parent = filepath.Dir(parent) {
-			folders[parent] = true
-		}
 		if err := write(where, header, archive); err != nil {
 			return err
 		}
 	}
-	for each := range folders {
-		if err := syncFolder(each); err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 func write(where string, header *tar.Header, from io.Reader) error {
@@ -255,18 +245,19 @@ func write(where string, header *tar.Header, from io.Reader) error {
 	if err != nil {
 		return err
 	}
-	defer file.Close()
 	if _, err := io.Copy(file, from); err != nil {
+		file.Close()
 		return err
 	}
-	return file.Sync()
+	return file.Close()
 }
 
-func syncFolder(name string) error {
-	folder, err := os.Open(name)
+// durable makes a file or a folder survive a power cut.
+func durable(name string) error {
+	file, err := os.Open(name)
 	if err != nil {
 		return err
 	}
-	defer folder.Close()
-	return folder.Sync()
+	defer file.Close()
+	return file.Sync()
 }

@@ -42,14 +42,9 @@ func call(t *testing.T, home, method, path, token string, body io.Reader) *httpt
 	return answer
 }
 
-func put(t *testing.T, to, copy string, archive []byte) int {
+func put(t *testing.T, to string, archive []byte) int {
 	t.Helper()
-	return call(t, to, "PUT", "/copies/"+copy, "secret", bytes.NewReader(archive)).Code
-}
-
-func settled(t *testing.T, home, copy string) int {
-	t.Helper()
-	return call(t, home, "POST", "/copies/"+copy+"/settle", "secret", nil).Code
+	return call(t, to, "PUT", "/archive", "secret", bytes.NewReader(archive)).Code
 }
 
 func archiveOf(t *testing.T, home string) []byte {
@@ -57,27 +52,20 @@ func archiveOf(t *testing.T, home string) []byte {
 	return call(t, home, "GET", "/archive", "secret", nil).Body.Bytes()
 }
 
-func TestACopyIsEqualAndTakesThePlaceOfAnEarlierOne(t *testing.T) {
+func TestACopyIsEqualAndTakesThePlaceOfAnIncompleteOne(t *testing.T) {
 	from, to := twoFiles(t), t.TempDir()
 	if err := os.Mkdir(filepath.Join(to, "lost+found"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if code := put(t, to, "first", archiveOf(t, from)); code != http.StatusOK {
+	archive := archiveOf(t, from)
+	if code := put(t, to, archive[:514]); code != http.StatusInternalServerError {
 		t.Fatal(code)
 	}
 	if err := os.WriteFile(filepath.Join(to, "old"), []byte("x"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if code := put(t, to, "second", archiveOf(t, from)); code != http.StatusOK {
+	if code := put(t, to, archive); code != http.StatusOK {
 		t.Fatal(code)
-	}
-	if code := settled(t, to, "first"); code != http.StatusConflict {
-		t.Fatal(code)
-	}
-	for range 2 {
-		if code := settled(t, to, "second"); code != http.StatusOK {
-			t.Fatal(code)
-		}
 	}
 	for _, home := range []string{from, to} {
 		told := call(t, home, "GET", "/content", "secret", nil).Body.String()
@@ -90,39 +78,32 @@ func TestACopyIsEqualAndTakesThePlaceOfAnEarlierOne(t *testing.T) {
 			t.Fatal(gone, err)
 		}
 	}
-	if !bytes.Equal(archiveOf(t, from), archiveOf(t, to)) {
+	if !bytes.Equal(archive, archiveOf(t, to)) {
 		t.Fatal("the archive of a copy is another one")
 	}
 }
 
 func TestWhatLndIsStartedWithIsNotReplaced(t *testing.T) {
 	archive := archiveOf(t, twoFiles(t))
-	arrived, empty := t.TempDir(), t.TempDir()
-	for home, sent := range map[string][]byte{arrived: archive, empty: archiveOf(t, t.TempDir())} {
-		if code := put(t, home, "first", sent); code != http.StatusOK {
-			t.Fatal(code)
-		}
-		if code := settled(t, home, "first"); code != http.StatusOK {
+	copied := t.TempDir()
+	if code := put(t, copied, archive); code != http.StatusOK {
+		t.Fatal(code)
+	}
+	for range 2 {
+		if code := call(t, copied, "POST", "/complete", "secret", nil).Code; code != http.StatusOK {
 			t.Fatal(code)
 		}
 	}
-	for _, home := range []string{arrived, empty, twoFiles(t)} {
+	for _, home := range []string{copied, twoFiles(t)} {
 		before := call(t, home, "GET", "/content", "secret", nil).Body.String()
-		for _, copy := range []string{"first", "second"} {
-			if code := put(t, home, copy, archive); code != http.StatusConflict {
-				t.Fatal(code)
-			}
+		if code := put(t, home, archiveOf(t, t.TempDir())); code != http.StatusConflict {
+			t.Fatal(code)
 		}
 		if after := call(t, home, "GET", "/content", "secret", nil).Body.String(); after != before {
 			t.Fatal(after)
 		}
-	}
-}
-
-func TestACopyThatIsNotThereIsNotSettled(t *testing.T) {
-	for _, home := range []string{t.TempDir(), twoFiles(t)} {
-		if code := settled(t, home, "first"); code != http.StatusConflict {
-			t.Fatal(code)
+		if _, err := os.Lstat(filepath.Join(home, arriving)); !os.IsNotExist(err) {
+			t.Fatal(err)
 		}
 	}
 }
@@ -163,16 +144,5 @@ func TestNobodyElseIsServed(t *testing.T) {
 	}
 	if answer := call(t, home, "GET", "/v1/state", "secret", nil); answer.Code != http.StatusNotFound {
 		t.Fatal(answer.Code)
-	}
-}
-
-func TestACopyThatIsCutShortIsRefused(t *testing.T) {
-	archive := archiveOf(t, twoFiles(t))
-	to := t.TempDir()
-	if code := put(t, to, "first", archive[:514]); code != http.StatusInternalServerError {
-		t.Fatal(code)
-	}
-	if code := put(t, to, "first", archive); code != http.StatusOK {
-		t.Fatal(code)
 	}
 }

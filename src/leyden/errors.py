@@ -39,8 +39,7 @@ LeydenError             500
 │   └── RightsChanged   403  the caller's rights changed: they are read again
 ├── Violated                a constraint of the database; seeing it means a bug
 └── SetupError              the operator can fix it; the message says how
-    ├── CannotStart              a node can't be started; its owner gets a reason
-    └── CopyGone                 the copy of a node's data that was made is not there
+    └── CannotStart              a node can't be started; its owner gets a reason
 
 An error's docstring is its default message. `status` is HTTP's; `words` and `remedy`
 say when it occurs and what to do, in the OpenAPI document and in docs/errors.md;
@@ -336,7 +335,3 @@ class CannotStart(SetupError):
     def __init__(self, message: str = "", *, reason: str) -> None:
         super().__init__(message)
         self.reason = reason  # for the node's owner: without paths
-
-
-class CopyGone(SetupError):
-    """The copy of the node's data is not there."""

@@ -28,5 +28,4 @@ async def start_again(hands: Hands, node: Node, last: Start) -> Node:
 
 async def clean(side: Side, node: Node) -> None:
     """Delete what a move has left."""
-    async with side.leftovers(node) as delete:
-        await delete()
+    await side.delete(node, await side.leftovers(node))

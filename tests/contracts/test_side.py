@@ -8,7 +8,7 @@ import pytest
 
 from leyden.domain.nodes import Node
 from leyden.domain.starts import NEVER, Start
-from leyden.errors import CannotStart, CopyGone, SetupError
+from leyden.errors import CannotStart, SetupError
 from leyden.runtimes.local_side import LocalSide
 from leyden.runtimes.sides import Side
 from leyden.values import replace
@@ -42,15 +42,11 @@ class Shore:
     async def seal(self, node: Node) -> None:
         await self.side.seal(node, self.hands.launch_spec(node))
 
-    async def receive(self, node: Node, copy: str, origin: "Shore") -> bool:
-        """Store a copy; return whether it equals its origin."""
-        archive = origin.side.read(node)
+    async def receive(self, node: Node, origin: "Shore") -> str:
+        """Store a copy, and return its name."""
+        archive, sealed = origin.side.read(node), await origin.side.content(node)
         spec = self.hands.launch_spec(node)
-        arrived = await self.side.write(node, spec, copy, archive)
-        return arrived == await origin.side.content(node)
-
-    async def settle(self, node: Node, copy: str, last: Start) -> Start:
-        return await self.side.settle(node, self.hands.launch_spec(node), copy, last)
+        return await self.side.write(node, spec, archive, sealed)
 
     async def clean(self, node: Node) -> None:
         await clean(self.side, node)
@@ -112,13 +108,14 @@ async def test_a_copy_is_equal_and_is_started_once_it_is_settled(
 ) -> None:
     here, there = shores
     await here.seal(node)
-    assert await there.receive(node, "first", here)
-    assert await there.receive(node, "second", here)
+    await there.receive(node, here)
+    copy = await there.receive(node, here)
     with pytest.raises(CannotStart):
         await there.started(node, _KNOWN)
     for _ in range(2):
-        settled = await there.settle(node, "second", _KNOWN)
+        settled = await there.side.settle(node, copy, _KNOWN)
         assert settled.number > _KNOWN.number
+    assert await there.side.leftovers(node) == []
     assert (await there.started(node, settled)).process
     await here.clean(node)
     await here.side.unseal(node)
@@ -126,26 +123,15 @@ async def test_a_copy_is_equal_and_is_started_once_it_is_settled(
         await here.started(node, _KNOWN)
 
 
-async def test_a_later_copy_replaces_an_earlier_one(
-    shores: tuple[Shore, Shore], node: Node
-) -> None:
-    here, there = shores
-    await here.seal(node)
-    await there.receive(node, "first", here)
-    await there.receive(node, "second", here)
-    with pytest.raises(CopyGone, match="the copy that arrived is not there"):
-        await there.settle(node, "first", _KNOWN)
-
-
 async def test_a_late_copy_replaces_nothing_that_was_settled(
     shores: tuple[Shore, Shore], node: Node
 ) -> None:
     here, there = shores
     await here.seal(node)
-    await there.receive(node, "first", here)
-    settled = await there.settle(node, "first", _KNOWN)
-    await there.receive(node, "second", here)  # from a process that was suspended
-    settled = await there.settle(node, "first", settled)
+    copy = await there.receive(node, here)
+    await there.side.settle(node, copy, _KNOWN)
+    await there.receive(node, here)  # from a process that was suspended
+    settled = await there.side.settle(node, copy, _KNOWN)
     assert (await there.started(node, settled)).process
 
 
@@ -155,9 +141,9 @@ async def test_a_node_that_is_there_is_not_overwritten(
     here, there = shores
     await there.hands.runtime.stop(await start(there.hands, never_started(node)))
     await here.seal(node)
-    await there.receive(node, "one", here)
+    copy = await there.receive(node, here)
     with pytest.raises(SetupError, match="is not the copy that arrived"):
-        await there.settle(node, "one", NEVER)
+        await there.side.settle(node, copy, NEVER)
 
 
 async def test_only_leftovers_that_were_found_are_deleted(
@@ -165,15 +151,15 @@ async def test_only_leftovers_that_were_found_are_deleted(
 ) -> None:
     here, there = shores
     await here.seal(node)
-    await there.receive(node, "one", here)
-    async with here.side.leftovers(node) as delete, there.side.leftovers(node) as too:
-        await here.clean(node)  # another worker, meanwhile
-        await there.clean(node)
-        await here.seal(await start(here.hands, never_started(node)))
-        await there.receive(node, "one", here)
-        await delete()
-        await too()
-    assert (await there.settle(node, "one", _KNOWN)).number > _KNOWN.number
+    await there.receive(node, here)
+    found = await here.side.leftovers(node), await there.side.leftovers(node)
+    await here.clean(node)  # another worker, meanwhile
+    await there.clean(node)
+    await here.seal(await start(here.hands, never_started(node)))
+    copy = await there.receive(node, here)
+    for side, names in zip((here.side, there.side), found, strict=True):
+        await side.delete(node, names)
+    assert (await there.side.settle(node, copy, _KNOWN)).number > _KNOWN.number
     await here.side.unseal(node)
     assert (await here.started(never_started(node), _KNOWN)).process
 

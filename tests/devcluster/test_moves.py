@@ -16,13 +16,7 @@ from leyden.app.opening import opened
 from leyden.domain.nodes import RuntimeName
 from leyden.domain.relocations import Relocation, Step
 from leyden.domain.starts import NEVER
-from leyden.errors import (
-    ClusterAway,
-    ClusterRefused,
-    CopyGone,
-    NotAllowed,
-    SetupError,
-)
+from leyden.errors import ClusterRefused, NotAllowed, SetupError
 from leyden.runtimes import census, layout
 from leyden.runtimes.kubernetes.kinds import COPIER_LABEL
 from leyden.runtimes.kubernetes.side import KubernetesSide
@@ -240,7 +234,7 @@ async def test_once_no_node_is_left_behind_the_cluster_has_the_platform(
         await until(lambda: not pods_in(shore, both.kubernetes_namespace))
 
 
-async def test_a_copy_from_a_process_that_slept_is_never_started(
+async def test_a_copy_replaces_nothing_that_lnd_is_started_with(
     shore: Shore, both: Settings
 ) -> None:
     both = replace(both, kubernetes_namespace=shore.others[6])
@@ -256,25 +250,21 @@ async def test_a_copy_from_a_process_that_slept_is_never_started(
         spec = launch_specs.unseal(platform.fleet, node, sealed, last_start=NEVER)
         here, there = (platform.fleet.sides[each] for each in (LOCAL, KUBERNETES))
         assert isinstance(there, KubernetesSide)
-        awake, late = replicas(there), replicas(there)
+        late = replica(there)
         await here.seal(node, spec)
         content = await here.content(node)
-        assert await awake.write(node, spec, "1", here.read(node)) == content
-        await late.write(node, spec, "2", nothing())
-        for _ in range(2):  # with the pod that wrote it, and with another one
-            with pytest.raises((CopyGone, ClusterRefused, ClusterAway)):
-                await awake.settle(node, spec, "1", NEVER)
-        with pytest.raises(CopyGone):
-            await awake.settle(node, spec, "1", NEVER)
-        assert await awake.write(node, spec, "3", here.read(node)) == content
-        for each in (awake, replicas(there)):  # as after a kill in between
-            await each.settle(node, spec, "3", NEVER)
+        with pytest.raises(SetupError, match="differs from the original"):
+            await there.write(node, spec, nothing(), content)
+        await there.write(node, spec, here.read(node), content)
+        for each in (there, late):  # the second time as after a kill in between
+            await each.write(node, spec, nothing(), content)
+        other = replace(content, digest="another")
         with pytest.raises(ClusterRefused, match="a node's data"):
-            await late.write(node, spec, "4", nothing())
+            await late.write(node, spec, nothing(), other)
+        await there.settle(node, "", NEVER)
         await there.seal(node, spec)
         assert await there.content(node) == content
-        async with there.leftovers(node) as delete:
-            await delete()
+        await there.delete(node, await there.leftovers(node))
         await here.unseal(node)
         await customer.call("POST", f"/{name}/start")
         await customer.is_(name, "waiting_unlock")
@@ -282,7 +272,7 @@ async def test_a_copy_from_a_process_that_slept_is_never_started(
         await until(lambda: not list(layout.root(both.home_path).iterdir()))
 
 
-def replicas(side: KubernetesSide) -> KubernetesSide:
+def replica(side: KubernetesSide) -> KubernetesSide:
     """Return the side as another process has it."""
     runtime, objects, template = side._runtime, side._objects, side._template
     return KubernetesSide(runtime, objects, template, trusts=side._trusts)

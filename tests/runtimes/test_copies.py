@@ -12,7 +12,7 @@ import pytest
 from leyden.domain.nodes import Node
 from leyden.domain.starts import NEVER, Start
 from leyden.domain.versions import Version
-from leyden.errors import CannotStart, CopyGone, SetupError
+from leyden.errors import CannotStart, SetupError
 from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes import copies, counter
 from leyden.runtimes.copies import Content
@@ -161,7 +161,8 @@ async def test_a_start_that_began_before_it_was_sealed_makes_no_other_folder(
     may_go_on.set()
     with pytest.raises(FileNotFoundError):
         await starting
-    assert names(hands.root) == [f"{moving.node.id}.sealed"]
+    (left,) = names(hands.root)
+    assert left.startswith(f"{moving.node.id}.sealed-")
 
 
 async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
@@ -173,12 +174,12 @@ async def test_what_arrives_is_started_and_what_was_kept_from_before_is_not(
     there = LocalSide(replace(moving.hands.layout, root=tmp_path / "there"), grace_s=10)
     (tmp_path / "there").mkdir()
     await here.seal(node, spec)
-    for copy in ("first", "second"):
-        arrived = await there.write(node, spec, copy, here.read(node))
-        assert arrived == await here.content(node)
+    sealed = await here.content(node)
+    for _ in range(2):
+        copy = await there.write(node, spec, here.read(node), sealed)
     known = Start(number=1, copy="any")
     for _ in range(2):
-        start_ = await there.settle(node, spec, "second", known)
+        start_ = await there.settle(node, copy, known)
         assert start_.number == 2
     assert names(tmp_path / "there") == [node.id]
     # Somebody puts the old folder back where it was.
@@ -202,21 +203,10 @@ async def test_a_node_that_was_hardly_started_is_moved_without_files(
     spec = moving.hands.launch_spec(node)
     for _ in range(2):
         await moving.side.seal(node, spec)
-    arrived = await target.write(node, spec, "one", moving.side.read(node))
-    assert arrived == await moving.side.content(node)
-    assert arrived.size == 0
-
-
-async def test_an_empty_seal_of_who_slept_is_not_taken_for_the_node(
-    moving: Moving,
-) -> None:
-    """The node had left without a wallet; it came back with one."""
-    node, spec = moving.node, moving.hands.launch_spec(moving.node)
-    await moving.side.seal(node, spec)
-    await moving.wallet()
-    await moving.side.seal(moving.node, spec)
-    assert names(moving.hands.root) == [f"{node.id}.sealed"]
-    assert (await moving.side.content(moving.node)).size >= len("money")
+    sealed = await moving.side.content(node)
+    assert sealed.size == 0
+    copy = await target.write(node, spec, moving.side.read(node), sealed)
+    assert names(there) == [copy]
 
 
 async def test_a_folder_that_is_in_the_way_is_told_and_left(
@@ -225,71 +215,33 @@ async def test_a_folder_that_is_in_the_way_is_told_and_left(
     await moving.wallet()
     node, spec = moving.node, moving.hands.launch_spec(moving.node)
     await moving.side.seal(node, spec)
-    copy = two_files(tmp_path / "copy")
-    await moving.side.write(node, spec, "one", copies.packed(copy))
+    origin = two_files(tmp_path / "origin")
+    copy = await moving.side.write(
+        node, spec, copies.packed(origin), copies.content(origin)
+    )
     moving.hands.layout.folder(node).mkdir()
     with pytest.raises(SetupError, match="is not the copy that arrived"):
-        await moving.side.settle(node, spec, "one", NEVER)
-    with pytest.raises(SetupError, match="move the first away"):
-        await moving.side.unseal(node)
+        await moving.side.settle(node, copy, NEVER)
+    for call in (moving.side.unseal(node), moving.side.seal(node, spec)):
+        with pytest.raises(SetupError, match="move the others away"):
+            await call
     await clean(moving.side, node)
     assert names(moving.hands.root) == [node.id]
 
 
-async def test_a_copy_that_is_gone_is_not_taken_for_one_that_was_settled(
-    moving: Moving,
+async def test_a_copy_that_differs_is_refused_and_leaves_nothing(
+    moving: Moving, tmp_path: Path
 ) -> None:
-    spec = moving.hands.launch_spec(moving.node)
-    with pytest.raises(CopyGone, match="the copy that arrived is not there"):
-        await moving.side.settle(moving.node, spec, "one", NEVER)
-
-
-async def test_a_copy_is_not_settled_while_who_slept_deletes_it(
-    moving: Moving, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """It would be started with what is left of it, and its origin deleted."""
     node, spec = moving.node, moving.hands.launch_spec(moving.node)
-    copy = two_files(moving.hands.root.parent / "copy")
-    await moving.side.write(node, spec, "one", copies.packed(copy))
-    loop, settled = asyncio.get_running_loop(), list[BaseException | None]()
-
-    def late(name: str, **words: Any) -> None:
-        really(name, **words)
-        if not settled:
-            settling = moving.side.settle(node, spec, "one", NEVER)
-            settled.append(asyncio.run_coroutine_threadsafe(settling, loop).exception())
-
-    really = os.unlink
-    monkeypatch.setattr(os, "unlink", late)
-    await moving.side.write(node, spec, "two", copies.packed(copy))
-    assert [type(each) for each in settled] == [CopyGone]
-    assert names(moving.hands.root) == [f"{node.id}.copy-two"]
-
-
-async def test_a_copy_whose_deletion_was_interrupted_is_deleted(moving: Moving) -> None:
-    node, spec = moving.node, moving.hands.launch_spec(moving.node)
-    two_files(moving.hands.root / f"{node.id}.copy-one.1234.deleted" / "lnd")
-    copy = two_files(moving.hands.root.parent / "copy")
-    await moving.side.write(node, spec, "two", copies.packed(copy))
-    assert names(moving.hands.root) == [f"{node.id}.copy-two"]
-
-
-async def test_who_slept_deletes_what_it_had_found_and_nothing_that_came_later(
-    moving: Moving,
-) -> None:
-    await moving.wallet()
-    node, spec = moving.node, moving.hands.launch_spec(moving.node)
-    await moving.side.seal(node, spec)
-    copy = two_files(moving.hands.root.parent / "copy")
-    await moving.side.write(node, spec, "one", copies.packed(copy))
-    async with moving.side.leftovers(node) as delete:
-        await clean(moving.side, node)  # by somebody else, meanwhile
-        assert names(moving.hands.root) == []
-        later = two_files(moving.hands.root / f"{node.id}.sealed" / "lnd")
-        await moving.side.write(node, spec, "one", copies.packed(copy))
-        await delete()
-    assert names(moving.hands.root) == [f"{node.id}.copy-one", f"{node.id}.sealed"]
-    for each in (later, moving.hands.root / f"{node.id}.copy-one" / "lnd"):
-        assert copies.content(each) == Content(digest=DIGEST, size=12)
-    await clean(moving.side, node)
+    origin = two_files(tmp_path / "origin")
+    sealed = replace(copies.content(origin), digest="another")
+    with pytest.raises(SetupError, match="differs from the original: 12 bytes"):
+        await moving.side.write(node, spec, copies.packed(origin), sealed)
     assert names(moving.hands.root) == []
+
+
+async def test_a_copy_that_is_missing_is_not_taken_for_one_that_was_settled(
+    moving: Moving,
+) -> None:
+    with pytest.raises(SetupError, match="is missing"):
+        await moving.side.settle(moving.node, f"{moving.node.id}.copy-1", NEVER)

@@ -13,19 +13,19 @@ from aiohttp.test_utils import TestServer
 
 from leyden.domain.nodes import Cause, Network, Node, Unknown
 from leyden.domain.observations import End, Observation
-from leyden.domain.starts import NEVER, Start
+from leyden.domain.starts import Start
 from leyden.domain.versions import OFFERED
 from leyden.errors import (
     CannotStart,
     ClusterAway,
-    ClusterRefused,
-    CopyGone,
     NodeAway,
+    SetupError,
 )
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes.base import LaunchSpec, Usage
+from leyden.runtimes.copies import Content
 from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
 from leyden.runtimes.kubernetes.companions import Companion
@@ -33,7 +33,7 @@ from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.kubernetes.informer import Informer
 from leyden.runtimes.kubernetes.kinds import Machine, Pod
 from leyden.runtimes.kubernetes.launches import Launches
-from leyden.runtimes.kubernetes.objects import Objects, Uids
+from leyden.runtimes.kubernetes.objects import Objects
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.runtimes.kubernetes.side import KubernetesSide
 from leyden.runtimes.kubernetes.template import Template
@@ -514,41 +514,39 @@ async def test_who_slept_deletes_the_volume_it_had_found_and_no_later_one(
 
     async def arrived() -> str:
         await objects.service(node)
-        await objects.prepare(node, spec(node))
-        return (await objects.uids(node)).claim
+        return await objects.prepare(node, spec(node))
 
     first = await arrived()
-    async with side.leftovers(node) as delete:
-        async with side.leftovers(node) as meanwhile:
-            await meanwhile()  # by another worker
-        assert await objects.uids(node) == Uids(claim="", service="")
-        later = await arrived()  # by another move
-        await delete()
-    assert (await objects.uids(node)).claim == later != first
+    found = await side.leftovers(node)
+    await side.delete(node, found)  # by another worker
+    later = await arrived()  # by another move
+    await side.delete(node, found)
+    assert await side.leftovers(node) == [later] != [first]
     kinds = {"persistentvolumeclaims", "secrets", "services"}
     assert kinds <= {kind for kind, _ in hands.cluster.objects}
-    async with side.leftovers(node) as delete:
-        await delete()
-    assert not kinds & {kind for kind, _ in hands.cluster.objects}
-
-
-def copying_side(hands: Hands, port: int) -> KubernetesSide:
-    companion = Companion(image="copier", url="", name="", anchors_pem="")
-    template = replace(TEMPLATE, companion=companion, rest_port=port)
-    trusts = trusting_whenever(AUTHORITY.pem)
-    objects = Objects(hands.api, template)
-    return KubernetesSide(hands.runtime(), objects, template, trusts=trusts)
+    for claim in (later, ""):  # the second time after a kill
+        assert await side.leftovers(node) == [claim]
+        await side.delete(node, [claim])
+        assert not kinds & {kind for kind, _ in hands.cluster.objects}
 
 
 @asynccontextmanager
-async def copier_in_use(node: Node, folder: Path) -> AsyncIterator[int]:
-    """Serve as a copier pod does whose volume has what lnd is started with."""
+async def copier_pod(
+    node: Node, folder: Path, calls: list[str], *, holds: str, receives: str
+) -> AsyncIterator[int]:
+    """Serve as a copier pod does, whose volume has this digest, and then another."""
+    digests = {True: holds, False: receives}
 
-    async def answer(request: web.Request) -> web.Response:
-        return web.Response(status=200 if request.method == "GET" else 409)
+    async def respond(request: web.Request) -> web.Response:
+        await request.read()
+        if request.method != "GET":
+            calls.append(request.path)
+        return web.json_response(
+            {"digest": digests["/archive" not in calls], "size": 1}
+        )
 
     app = web.Application()
-    app.router.add_route("*", "/{path:.*}", answer)
+    app.router.add_route("*", "/{path:.*}", respond)
     AUTHORITY.give(folder, node.api_endpoint)
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(folder / "tls.cert", folder / "tls.key")
@@ -563,37 +561,35 @@ async def nothing() -> AsyncIterator[bytes]:
     yield bytes(1024)
 
 
-@pytest.mark.parametrize("settles", [False, True])
-async def test_who_slept_until_a_move_was_over_leaves_no_pod_in_the_way_of_lnd(
-    hands: Hands, tmp_path: Path, *, settles: bool
+@pytest.mark.parametrize(
+    ("holds", "receives", "called"),
+    [
+        ("", "sealed", ["/archive", "/complete"]),
+        ("sealed", "", ["/complete"]),  # written by a process that was killed
+        ("", "damaged", ["/archive"]),
+    ],
+)
+async def test_a_copy_is_complete_once_it_equals_what_was_sealed(
+    hands: Hands, tmp_path: Path, holds: str, receives: str, called: list[str]
 ) -> None:
-    node = a_node()
-    async with copier_in_use(node, tmp_path) as port:
-        side = copying_side(hands, port)
-        late = asyncio.create_task(
-            side.settle(node, spec(node), "one", NEVER)
-            if settles
-            else side.write(node, spec(node), "one", nothing())
-        )
+    node, calls = a_node(), list[str]()
+    async with copier_pod(
+        node, tmp_path, calls, holds=holds, receives=receives
+    ) as port:
+        companion = Companion(image="copier", url="", name="", anchors_pem="")
+        template = replace(TEMPLATE, companion=companion, rest_port=port)
+        trusts, objects = trusting_whenever(AUTHORITY.pem), Objects(hands.api, template)
+        side = KubernetesSide(hands.runtime(), objects, template, trusts=trusts)
+        sealed = Content(digest="sealed", size=1)
+        writing = asyncio.create_task(side.write(node, spec(node), nothing(), sealed))
         await until(lambda: hands.cluster.pod() is not None)
         hands.cluster.set(hands.pod, **RUNS)
-        with pytest.raises(CopyGone if settles else ClusterRefused):
-            await late
-    assert hands.cluster.pod() is None
-
-
-async def test_whose_claim_is_lost_leaves_no_pod_in_the_way_of_lnd(
-    hands: Hands,
-) -> None:
-    node = a_node()
-    late = asyncio.create_task(
-        copying_side(hands, 1).write(node, spec(node), "one", nothing())
-    )
-    await until(lambda: hands.cluster.pod() is not None)
-    late.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await late
-    assert hands.cluster.pod() is None
+        if receives == "damaged":
+            with pytest.raises(SetupError, match="differs from the original"):
+                await writing
+        else:
+            assert await writing == hands.pod["metadata"]["uid"]
+    assert calls == called
 
 
 async def test_the_controller_of_a_pod_is_its_nodes_claim_when_it_is_created(
@@ -629,35 +625,10 @@ async def test_what_a_move_left_is_there_until_its_claim_is_gone(
     await objects.prepare(node, spec(node))
     claim = hands.cluster.objects["persistentvolumeclaims", manifests.name(node)]
     claim["metadata"]["finalizers"] = ["kubernetes.io/pvc-protection"]
-    async with side.leftovers(node) as delete:
-        deleting = asyncio.ensure_future(delete())
-        assert await stays(deleting)
-        hands.cluster.drop_finalizers(
-            "persistentvolumeclaims", claim, ["kubernetes.io/pvc-protection"]
-        )
-        await deleting
-
-
-async def test_a_worker_that_slept_between_claim_and_service_deletes_no_later_service(
-    hands: Hands,
-) -> None:
-    node, objects = a_node(), Objects(hands.api, TEMPLATE)
-    await objects.service(node)
-    await objects.prepare(node, spec(node))
-    found = await objects.uids(node)
-
-    class Sleeper(Api):
-        """A worker that sleeps before it deletes the service."""
-
-        async def delete(
-            self, path: str, *, uid: str = "", grace_s: int | None = None
-        ) -> bool:
-            if "/services/" in path:
-                await objects.remove(node)  # by another worker
-                await objects.service(node)  # by another move
-            return await hands.api.delete(path, uid=uid, grace_s=grace_s)
-
-    sleeper = object.__new__(Sleeper)
-    vars(sleeper).update(vars(hands.api))
-    await Objects(sleeper, TEMPLATE).remove(node, only=found)
-    assert (await objects.uids(node)).service not in {"", found.service}
+    found = await side.leftovers(node)
+    deleting = asyncio.ensure_future(side.delete(node, found))
+    assert await stays(deleting)
+    hands.cluster.drop_finalizers(
+        "persistentvolumeclaims", claim, ["kubernetes.io/pvc-protection"]
+    )
+    await deleting

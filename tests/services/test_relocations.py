@@ -1,8 +1,7 @@
 """Nodes between two runtimes: whatever happens, one of them has a node."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from collections.abc import AsyncGenerator, Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -22,7 +21,7 @@ from tests.fakes.side import FakeSide
 from tests.services.fleet_harness import FleetHarness
 
 LOCAL, KUBERNETES = RuntimeName.LOCAL, RuntimeName.KUBERNETES
-_CALLS = ("seal", "write", "content", "settle", "unseal")
+_CALLS = ("seal", "content", "write", "settle", "unseal", "delete")
 
 
 class Shores:
@@ -90,8 +89,6 @@ class Mortal:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         call: Callable[..., Any] = getattr(self._side, name)
-        if name == "leftovers":
-            return self._leftovers
         if name not in _CALLS:
             return call
 
@@ -102,19 +99,6 @@ class Mortal:
             return answer
 
         return mortal
-
-    @asynccontextmanager
-    async def _leftovers(
-        self, node: Node
-    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
-        async with self._side.leftovers(node) as delete:
-
-            async def mortal() -> None:
-                self._burn()
-                await delete()
-                self._burn()
-
-            yield mortal
 
     def _burn(self) -> None:
         self._shores.calls += 1
@@ -193,39 +177,24 @@ class Wrapped:
         return getattr(self._side, name)
 
 
-class Sleeper(Wrapped):
-    """A side whose caller falls asleep before or after it finds what is left over."""
+class SleepsBeforeDelete(Wrapped):
+    """A side whose caller falls asleep before it deletes what it has found."""
 
-    def __init__(self, side: FakeSide, *, before: bool) -> None:
+    def __init__(self, side: FakeSide) -> None:
         super().__init__(side)
-        self._before = before
         self.asleep, self.awake = asyncio.Event(), asyncio.Event()
 
-    @asynccontextmanager
-    async def leftovers(
-        self, node: Node
-    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
-        if self._before:
-            await self._sleep()
-        async with self._side.leftovers(node) as delete:
-
-            async def late() -> None:
-                await self._sleep()
-                await delete()
-
-            yield delete if self._before else late
-
-    async def _sleep(self) -> None:
+    async def delete(self, node: Node, found: Sequence[str]) -> None:
         self.asleep.set()
         await self.awake.wait()
+        await self._side.delete(node, found)
 
 
-@pytest.mark.parametrize("before", [True, False])
 async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
-    shores: Shores, *, before: bool
+    shores: Shores,
 ) -> None:
     node, here, there = await running(shores), *shores.sides.values()
-    sleeper = Sleeper(here, before=before)
+    sleeper = SleepsBeforeDelete(here)
     shores.serve({LOCAL: sleeper, KUBERNETES: there})
     await shores.move(node)
     late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
@@ -241,39 +210,31 @@ async def test_a_worker_that_slept_through_later_moves_deletes_nothing_of_them(
     sleeper.awake.set()
     with pytest.raises(Stale):
         await late
-    assert node.id in here.sealed, "it is all there is of the node"
+    assert here.sealed, "it is all there is of the node"
     there.fails = ""
     assert (await shores.end(node)).runtime is KUBERNETES
     await shores.check(node)
 
 
-class SleepsBefore(Wrapped):
-    """A side whose caller falls asleep before one of its calls."""
+class SleepsBeforeSeal(Wrapped):
+    """A side whose caller falls asleep before it seals a node."""
 
-    def __init__(self, side: FakeSide, call: str) -> None:
+    def __init__(self, side: FakeSide) -> None:
         super().__init__(side)
-        self._call = call
         self.asleep, self.awake = asyncio.Event(), asyncio.Event()
 
-    def __getattr__(self, name: str) -> Any:
-        call = super().__getattr__(name)
-        if name != self._call:
-            return call
-
-        async def late(*words: Any) -> Any:
-            self.asleep.set()
-            await self.awake.wait()
-            return await call(*words)
-
-        return late
+    async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
+        self.asleep.set()
+        await self.awake.wait()
+        await self._side.seal(node, launch_spec)
 
 
-@pytest.mark.parametrize("fails", ["", "no machine has room"])
-async def test_a_worker_that_slept_until_a_node_was_returned_leaves_no_seal(
-    shores: Shores, fails: str
+async def test_a_node_that_was_sealed_by_who_slept_is_kept_and_can_be_moved(
+    shores: Shores,
 ) -> None:
+    """It was returned meanwhile, and does not start until an operator helps."""
     node, here, there = await running(shores), *shores.sides.values()
-    slow = SleepsBefore(here, "seal")
+    slow = SleepsBeforeSeal(here)
     shores.serve({LOCAL: slow, KUBERNETES: there})
     await shores.move(node)
     late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
@@ -281,72 +242,15 @@ async def test_a_worker_that_slept_until_a_node_was_returned_leaves_no_seal(
     there.fails = "no machine has room"
     shores.serve(shores.sides)
     assert (await shores.end(node)).runtime is LOCAL
-    there.fails = fails
-    slow.awake.set()
-    with pytest.raises(Stale):
-        await late
-    assert here.sealed == {}
-    await shores.fleet_harness.settled()
-    await shores.fleet_harness.later(minutes=1)
-    assert node.id in shores.runtimes[LOCAL].running
-    await shores.check(node)
-
-
-async def test_a_node_stays_sealed_when_a_worker_that_slept_has_lost_its_claim(
-    shores: Shores,
-) -> None:
-    node, here, there = await running(shores), *shores.sides.values()
-    slow = SleepsBefore(here, "seal")
-    shores.serve({LOCAL: slow, KUBERNETES: there})
-    await shores.move(node)
-    late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
-    await slow.asleep.wait()
-    there.fails = "no machine has room"
-    shores.serve(shores.sides)
-    while not (await shores.found(node)).failures:
-        await shores.fleet_harness.later(seconds=20)
-    assert (await shores.found(node)).step is Step.COPYING
-    slow.awake.set()
-    with pytest.raises(Stale):
-        await late
-    assert node.id in here.sealed
     there.fails = ""
-    assert (await shores.end(node)).runtime is KUBERNETES
-    await shores.check(node)
-
-
-class SettledAfter(Wrapped):
-    """A side where something happens before a copy is settled, once."""
-
-    def __init__(self, side: FakeSide, happen: Callable[[], Awaitable[None]]) -> None:
-        super().__init__(side)
-        self.happen = [happen]
-
-    async def settle(self, *words: Any) -> Start:
-        if self.happen:
-            await self.happen.pop()()
-        return await self._side.settle(*words)
-
-
-async def test_a_copy_that_a_worker_replaced_who_slept_is_made_again(
-    shores: Shores,
-) -> None:
-    node, here, there = await running(shores), *shores.sides.values()
-    slow = SleepsBefore(there, "write")
-    shores.serve({LOCAL: here, KUBERNETES: slow})
+    slow.awake.set()
+    with pytest.raises(Stale):
+        await late
+    await shores.fleet_harness.later(minutes=1)
+    assert [each.running for each in shores.runtimes.values()] == [{}, {}]
     await shores.move(node)
-    late = asyncio.create_task(shores.fleet_harness.later(seconds=1))
-    await slow.asleep.wait()
-
-    async def wake() -> None:
-        slow.awake.set()
-        with pytest.raises(Stale):
-            await late
-
-    shores.serve({LOCAL: here, KUBERNETES: SettledAfter(there, wake)})
     assert (await shores.end(node)).runtime is KUBERNETES
-    assert late.done()
-    await shores.check(node)
+    assert node.id in shores.runtimes[KUBERNETES].running
 
 
 class Slow(FakeRuntime):
@@ -440,7 +344,7 @@ async def test_what_is_started_by_who_slept_is_ended(
 async def test_killed_at_any_call_a_node_is_on_one_side_and_goes_on(
     shores: Shores,
 ) -> None:
-    for dies_at in range(1, 2 * len(("seal", "write", "content", "settle", "clean"))):
+    for dies_at in range(1, 2 * len(("seal", "content", "write", "settle", "delete"))):
         node = await running(shores, f"light {dies_at}")
         await shores.move(node)
         shores.calls, shores.dies_at = 0, dies_at
@@ -483,10 +387,8 @@ async def test_a_copy_that_fails_five_times_leaves_the_node_where_it_was(
 class Occupied(Wrapped):
     """A side where something is in the way of what arrived."""
 
-    async def settle(
-        self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
-    ) -> Start:
-        del launch_spec, copy, last_start
+    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
+        del copy, last_start
         raise SetupError(f"node {node.id}: another folder is there")
 
 
@@ -546,12 +448,8 @@ async def test_a_node_that_is_deleted_meanwhile_is_deleted_where_it_arrives(
 class Uncleaned(Wrapped):
     """A side that does not respond when its leftovers are to be deleted."""
 
-    @asynccontextmanager
-    async def leftovers(
-        self, node: Node
-    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
-        raise ClusterAway(f"node {node.id}: no response")
-        yield
+    async def delete(self, node: Node, found: Sequence[str]) -> None:
+        raise ClusterAway(f"node {node.id}: no response to {found}")
 
 
 async def test_what_a_move_left_behind_is_deleted_even_after_its_node(
@@ -567,7 +465,7 @@ async def test_what_a_move_left_behind_is_deleted_even_after_its_node(
     await shores.fleet_harness.later(days=8)
     await shores.fleet_harness.later(minutes=10)
     assert [each.homes for each in shores.runtimes.values()] == [{}, {}]
-    assert node.id in shores.sides[LOCAL].sealed
+    assert shores.sides[LOCAL].sealed
     for _ in range(MOST_FAILURES):
         await shores.fleet_harness.later(minutes=10)
     assert len(await relocations.alarms(reader)) == 1

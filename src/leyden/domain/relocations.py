@@ -3,7 +3,6 @@
     stopping ─> copying ─> switching ─> cleaning ─> done
                    └─────> returning ──────┘
 
-A copy that is gone before the target gets the node leads from `switching` to `copying`.
 While a node is moved, it is not started, and its owner sees it restarting. It belongs
 to its origin until `switching` is over, and then to its target: that is a single write.
 The data on the other side is deleted afterwards.

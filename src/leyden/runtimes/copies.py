@@ -1,8 +1,8 @@
 """A node's files as an archive, and their digest: equal on both sides of a copy.
 
 Only folders and regular files are copied: lnd creates nothing else, though its user
-could. Files that are written before each start, `lost+found`, and the names by which
-`companion/arrival.go` tells copies apart, are left out.
+could. Files that are written before each start, `lost+found`, and the mark of an
+incomplete copy (`companion/arrival.go`) are left out.
 """
 
 import asyncio
@@ -31,7 +31,6 @@ _NOT_COPIED: Final = frozenset(
         home.PRIVATE_KEY,
         "lost+found",
         ".arriving",
-        ".arrived",
         *keys.FILES,
     }
 )
@@ -42,6 +41,14 @@ class Content(Struct, frozen=True):
 
     digest: str
     size: int  # bytes, of all files
+
+    def refuse_difference(self, copy: "Content") -> None:
+        """Raise SetupError for a copy that differs from this original."""
+        if copy != self:
+            raise SetupError(
+                f"the copy differs from the original: {copy.size:,} bytes of "
+                f"{copy.digest}, not {self.size:,} of {self.digest}"
+            )
 
 
 def content(folder: Path) -> Content:

@@ -1,27 +1,26 @@
 """Moving a node's folder from this machine, or to it.
 
 ROOT/<node id>                 lnd is started in it, and nowhere else
-ROOT/<node id>.sealed          the same folder, while it is moved elsewhere
-ROOT/<node id>.copy-<copy>     an arriving copy, until it is complete
-ROOT/<node id>.copy-*.deleted  a copy that is being deleted
+ROOT/<node id>.sealed-<name>   the same folder, while it is moved elsewhere
+ROOT/<node id>.copy-<name>     a copy, until the node is assigned to this machine
 
 Only the name differs: nothing can start a renamed folder, not even a process that was
-asked to start it earlier and was suspended since.
+asked to start it earlier. Each seal and each copy has a name of its own, so that a
+process that deletes one, or still writes one, never touches a later one.
 """
 
 import asyncio
 import os
 import secrets
 import shutil
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import ExitStack, asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from leyden import processes
 from leyden.domain.nodes import Node
-from leyden.domain.starts import NEVER, Start
-from leyden.errors import CopyGone, NodeAway, SetupError
+from leyden.domain.starts import Start
+from leyden.errors import NodeAway, SetupError
 from leyden.files import sync
 from leyden.processes import claims
 from leyden.runtimes import copies, counter
@@ -30,8 +29,6 @@ from leyden.runtimes.copies import Content
 from leyden.runtimes.layout import Layout
 
 _LND: Final = "lnd"
-_DELETED: Final = ".deleted"
-_FOLDER: Final = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 class LocalSide:
@@ -44,21 +41,16 @@ class LocalSide:
     async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
         """End the node's lnd, and rename its folder while holding the claim."""
         del launch_spec
-        folder, sealed = self._layout.folder(node), self._sealed(node)
-        if folder.is_dir():
-            # A worker that slept made it below, when the node had left already.
-            with suppress(OSError):
-                (sealed / _LND).rmdir()
-                sealed.rmdir()
-        if folder.is_dir() and not sealed.is_dir():
+        if not self._found(node, "sealed"):
+            folder = self._layout.folder(node)
+            if not node.has_wallet:  # it may never have been started
+                (folder / _LND).mkdir(mode=0o700, parents=True, exist_ok=True)
+            elif not folder.is_dir():
+                raise SetupError(f"node {node.id}: {folder} is missing")
             await self._rename(node)
-        if not node.has_wallet:  # it may never have been started
-            (sealed / _LND).mkdir(mode=0o700, parents=True, exist_ok=True)
-        elif not sealed.is_dir():
-            raise SetupError(f"node {node.id}: {folder} is missing")
+        self._sealed(node)
 
     async def _rename(self, node: Node) -> None:
-        folder, sealed = self._layout.folder(node), self._sealed(node)
         while True:
             try:
                 held = await claims.take(self._layout.claim(node))
@@ -68,7 +60,7 @@ class LocalSide:
                 break
             await processes.stop(held, grace_s=self._grace_s)
         try:
-            folder.rename(sealed)
+            self._layout.folder(node).rename(self._new(node, "sealed"))
             sync(self._layout.root)
         finally:
             os.close(held)
@@ -85,101 +77,73 @@ class LocalSide:
         self,
         node: Node,
         launch_spec: LaunchSpec,
-        copy: str,
         archive: AsyncIterator[bytes],
-    ) -> Content:
-        """Store a copy in its own folder; delete copies of earlier attempts."""
+        sealed: Content,
+    ) -> str:
+        """Store a copy in a folder of its own, which is deleted if this fails."""
         del launch_spec
-        await asyncio.to_thread(self._delete_copies, node)
-        arriving = self._arriving(node, copy)
-        arriving.mkdir(mode=0o711)
-        await copies.unpack(arriving / _LND, archive)
-        return await asyncio.to_thread(copies.content, arriving / _LND)
+        copy = self._new(node, "copy")
+        copy.mkdir(mode=0o711)
+        try:
+            await copies.unpack(copy / _LND, archive)
+            sealed.refuse_difference(
+                await asyncio.to_thread(copies.content, copy / _LND)
+            )
+        except BaseException:
+            await asyncio.to_thread(shutil.rmtree, copy)
+            raise
+        sync(copy)
+        sync(self._layout.root)
+        return copy.name
 
-    async def settle(
-        self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
-    ) -> Start:
-        """Rename the copy to where lnd is started from, after counting the start."""
-        del launch_spec
-        folder, arriving = self._layout.folder(node), self._arriving(node, copy)
-        if arriving.is_dir():
+    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
+        """Count the start, rename the copy to where lnd is started, delete others."""
+        folder, stored = self._layout.folder(node), self._layout.root / copy
+        if stored.is_dir():
             if folder.exists():
                 raise SetupError(
                     f"node {node.id}: {folder} is there, and is not the copy that "
                     "arrived; move it away"
                 )
-            number = Start(number=last_start.number, copy="")
-            if counter.read(arriving / "starts") == NEVER:
-                counter.count(arriving / "starts", number)
-            arriving.chmod(0o711)
-            arriving.rename(folder)
+            counter.count(stored / "starts", last_start)
+            stored.rename(folder)
             sync(self._layout.root)
         elif not folder.is_dir():
-            raise CopyGone(f"node {node.id}: the copy that arrived is not there")
+            raise SetupError(f"node {node.id}: the copy {stored} is missing")
+        await self.delete(node, self._found(node, "copy"))  # of processes that died
         return counter.read(self._layout.starts(node))
 
     async def unseal(self, node: Node) -> None:
         """Rename the sealed folder back."""
-        sealed, folder = self._sealed(node), self._layout.folder(node)
-        if not sealed.is_dir():
-            return
-        if folder.exists():
-            raise SetupError(
-                f"node {node.id}: {folder} and {sealed} are there; move the first away"
-            )
-        sealed.rename(folder)
-        sync(self._layout.root)
+        if self._found(node, "sealed"):
+            self._sealed(node).rename(self._layout.folder(node))
+            sync(self._layout.root)
 
-    @asynccontextmanager
-    async def leftovers(
-        self, node: Node
-    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
-        """Find the sealed folder and copies; never the folder lnd is started in."""
-        arrived = await asyncio.to_thread(self._copies, node)
-        with ExitStack() as opened:
-            found: dict[Path, int] = {}
-            for path in (self._sealed(node), *arrived):
-                with suppress(FileNotFoundError):
-                    # While it is open no other folder can have its number.
-                    found[path] = folder = os.open(path, _FOLDER)
-                    opened.callback(os.close, folder)
+    async def leftovers(self, node: Node) -> Sequence[str]:
+        """Return sealed folders and copies; never the folder lnd is started in."""
+        return [*self._found(node, "sealed"), *self._found(node, "copy")]
 
-            async def delete() -> None:
-                for path, folder in found.items():
-                    await asyncio.to_thread(_delete, path, folder)
+    async def delete(self, node: Node, found: Sequence[str]) -> None:
+        """Delete these folders."""
+        del node
+        for each in found:
+            if (path := self._layout.root / each).is_dir():
+                await asyncio.to_thread(shutil.rmtree, path)
 
-            yield delete
+    def _new(self, node: Node, kind: str) -> Path:
+        return self._layout.root / f"{node.id}.{kind}-{secrets.token_hex(8)}"
+
+    def _found(self, node: Node, kind: str) -> list[str]:
+        return [p.name for p in self._layout.root.glob(f"{node.id}.{kind}-*")]
 
     def _sealed(self, node: Node) -> Path:
-        return self._layout.root / f"{node.id}.sealed"
-
-    def _arriving(self, node: Node, copy: str) -> Path:
-        return self._layout.root / f"{node.id}.copy-{copy}"
-
-    def _copies(self, node: Node) -> list[Path]:
-        return list(self._layout.root.glob(f"{node.id}.copy-*"))
-
-    def _delete_copies(self, node: Node) -> None:
-        for each in self._copies(node):
-            shutil.rmtree(_marked(each))
-
-
-def _marked(copy: Path) -> Path:
-    """Rename a copy, so that nobody settles it while it is deleted."""
-    if copy.suffix == _DELETED:  # whoever renamed it was killed
-        return copy
-    return copy.rename(f"{copy}.{secrets.token_hex(4)}{_DELETED}")
-
-
-def _delete(path: Path, folder: int) -> None:
-    """Delete an open folder, and its name unless another folder has that by now."""
-    with os.scandir(folder) as entries:
-        for each in list(entries):
-            with suppress(FileNotFoundError):
-                if each.is_dir(follow_symlinks=False):
-                    shutil.rmtree(each.name, dir_fd=folder)
-                else:
-                    os.unlink(each.name, dir_fd=folder)
-    with suppress(FileNotFoundError):
-        if os.path.samestat(os.fstat(folder), path.lstat()):
-            path.rmdir()
+        """Return the sealed folder; raise unless it is the node's only one."""
+        root, folder = self._layout.root, self._layout.folder(node)
+        paths = [root / each for each in self._found(node, "sealed")]
+        if len(paths) != 1 or folder.exists():
+            there = ", ".join(str(p) for p in (folder, *paths) if p.exists())
+            raise SetupError(
+                f"node {node.id}: one sealed folder is expected, and there is "
+                f"{there or 'none'}; move the others away"
+            )
+        return paths[0]

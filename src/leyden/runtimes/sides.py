@@ -4,8 +4,7 @@ Any process may repeat all steps from the beginning. No method starts an lnd, an
 can start a node with sealed data.
 """
 
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Protocol
 
 from leyden.domain.nodes import Node
@@ -33,35 +32,31 @@ class Side(Protocol):
         self,
         node: Node,
         launch_spec: LaunchSpec,
-        copy: str,
         archive: AsyncIterator[bytes],
-    ) -> Content:
-        """Store a copy durably; return its digest, read from the disk.
+        sealed: Content,
+    ) -> str:
+        """Store a copy durably, and return its name.
 
-        It replaces copies, and never what was settled: whoever calls this may have
-        been suspended since another process went on with the move.
+        Raise SetupError if it differs from what was sealed, read from the disk. Data
+        that lnd is started with is never replaced.
         """
         ...
 
-    async def settle(
-        self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
-    ) -> Start:
-        """Make a copy what lnd is started with; count this as a start.
-
-        Raise CopyGone unless this copy is there: another one may have replaced it.
-        """
+    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
+        """Make a copy what lnd is started with; count this as a start."""
         ...
 
     async def unseal(self, node: Node) -> None:
         """Unseal the data, so that the node can be started; no-op if not sealed."""
         ...
 
-    def leftovers(
-        self, node: Node
-    ) -> AbstractAsyncContextManager[Callable[[], Awaitable[None]]]:
-        """Find what a move has left here; yield a function that deletes only that.
+    async def leftovers(self, node: Node) -> Sequence[str]:
+        """Return what a move has left here, by names that are never used again.
 
-        The node is on the other side. A process that is suspended between finding and
-        deleting may resume after a later move has put the node's data here.
+        The node is on the other side.
         """
+        ...
+
+    async def delete(self, node: Node, found: Sequence[str]) -> None:
+        """Delete what `leftovers` found, and nothing that a later move brought here."""
         ...

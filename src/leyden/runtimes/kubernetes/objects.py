@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http import HTTPStatus
 from types import MappingProxyType
-from typing import Final, NamedTuple
+from typing import Final
 
 from leyden.domain.nodes import Cause, Node
 from leyden.domain.observations import End
@@ -44,13 +44,6 @@ _VOLUMES: Final = "/api/v1/persistentvolumes"
 log = logging.getLogger(__name__)
 
 
-class Uids(NamedTuple):
-    """The uids of a node's objects; "" for those that it does not have."""
-
-    claim: str
-    service: str
-
-
 class Objects:
     """The objects of nodes, in one namespace."""
 
@@ -64,7 +57,10 @@ class Objects:
         if found is not None:
             _refuse_others(node, "pod", found.metadata.labels.get(NODE_LABEL))
             if _copies(found):
-                raise NodeAway(f"node {node.id}: its volume is being copied")
+                raise NodeAway(
+                    f"node {node.id}: its volume is being copied by the pod "
+                    f"{manifests.name(node)}; delete that if the node is not moved"
+                )
         return found
 
     async def copier(self, node: Node) -> Pod | None:
@@ -227,38 +223,26 @@ class Objects:
         by_others = pod.metadata.is_deleted or bool(pod.status.reason)
         return endings.stopped_by_owner(words or b"", None if by_others else 0)
 
-    async def uids(self, node: Node) -> Uids:
-        """Return the uids of the node's volume claim and service."""
-        path = self._api.path("services", manifests.name(node))
-        claim, service = await self.claim_uid(node), await self._api.find(path, Service)
-        return Uids(
-            claim=claim,
-            service="" if service is None else service.metadata.uid,
-        )
-
-    async def remove(self, node: Node, *, only: Uids | None = None) -> None:
+    async def remove(self, node: Node, *, claim_uid: str | None = None) -> None:
         """Delete all objects of a node whose lnd has ended, and its volume.
 
         The volume's reclaim policy changes from Retain to Delete first, so that the
-        cluster deletes it with its claim. With `only`, delete nothing if the node has
-        another claim by now, and never delete another service.
+        cluster deletes it with its claim. With `claim_uid`, delete nothing if the node
+        has another claim by now.
         """
         name = manifests.name(node)
         claim = await self._claim(node)
-        claim_uid = "" if claim is None else claim.metadata.uid
-        if only is not None and only.claim != claim_uid:
+        found = "" if claim is None else claim.metadata.uid
+        if claim_uid not in {None, found}:
             return
         if claim is not None:
             if volume := claim.spec.volume_name:
                 policy = {"spec": {"persistentVolumeReclaimPolicy": "Delete"}}
                 await self._api.patch(f"{_VOLUMES}/{volume}", policy)
             path = self._api.path("persistentvolumeclaims", name)
-            await self._api.delete(path, uid=claim.metadata.uid)
-        # The secret is deleted by its name: we may not read secrets, nor their uids.
+            await self._api.delete(path, uid=found)
         await self._api.delete(self._api.path("secrets", name))
-        if only is None or only.service:
-            uid = "" if only is None else only.service
-            await self._api.delete(self._api.path("services", name), uid=uid)
+        await self._api.delete(self._api.path("services", name))
 
     async def _claim(self, node: Node) -> Claim | None:
         path = self._api.path("persistentvolumeclaims", manifests.name(node))

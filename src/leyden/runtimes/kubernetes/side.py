@@ -2,16 +2,16 @@
 
 A copier pod has the name of the node's own pod: while it exists, the API server rejects
 a pod with an lnd. It serves the volume over TLS with the node's certificate, at the
-node's address, to a caller with a token that is created for this copy. The program is
-in the companion's image.
+node's address, to a caller with a token that is created for this pod. The program is in
+the companion's image.
 """
 
 import asyncio
 import json
 import secrets
 import ssl
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from http import HTTPStatus
 from typing import Final
 
@@ -24,8 +24,6 @@ from leyden.errors import (
     ClusterAway,
     ClusterRefused,
     Conflict,
-    CopyGone,
-    LeydenError,
     NodeAway,
 )
 from leyden.http import Connector
@@ -73,13 +71,13 @@ class KubernetesSide:
         self._objects = objects
         self._template = template
         self._trusts = trusts
-        self._copiers: dict[str, _Copier] = {}
+        self._copiers: dict[str, _Copier] = {}  # of sealed nodes
 
     async def seal(self, node: Node, launch_spec: LaunchSpec) -> None:
         """Stop the node's lnd, and start a copier pod in its place."""
         if await self._has_lnd(node):
             await self._runtime.stop(node)
-        await self._start_copier(node, launch_spec)
+        self._copiers[node.id] = await self._start_copier(node, launch_spec)
 
     async def content(self, node: Node) -> Content:
         """Return the digest and size of the volume's content now."""
@@ -95,34 +93,25 @@ class KubernetesSide:
         self,
         node: Node,
         launch_spec: LaunchSpec,
-        copy: str,
         archive: AsyncIterator[bytes],
-    ) -> Content:
-        """Replace the content of the node's volume, unless it is settled."""
-        await self._start_copier(node, launch_spec)
-        copier = self._copiers[node.id]
-        async with self._deleted_on_error(copier.pod):
-            async with _called(copier, "PUT", f"/copies/{copy}", archive):
-                pass
-            return await self._digest(copier)
+        sealed: Content,
+    ) -> str:
+        """Fill the node's volume; once it is complete, no copy replaces its content.
 
-    async def settle(
-        self, node: Node, launch_spec: LaunchSpec, copy: str, last_start: Start
-    ) -> Start:
-        """Have the copy kept as it is, and delete the copier pod: the next is lnd's."""
-        if node.id not in self._copiers:  # another process wrote the copy
-            await self._start_copier(node, launch_spec)
-        copier = self._copiers.pop(node.id)  # the next attempt has its own
-        try:
-            async with (
-                self._deleted_on_error(copier.pod),
-                _called(copier, "POST", f"/copies/{copy}/settle"),
-            ):
+        It may be complete already, if an earlier attempt could not save that.
+        """
+        copier = await self._start_copier(node, launch_spec)
+        if await self._digest(copier) != sealed:
+            async with _called(copier, "PUT", "/archive", archive):
                 pass
-        except ClusterRefused as error:
-            if error.code == HTTPStatus.CONFLICT:
-                raise CopyGone(f"node {node.id}: {error.message}") from None
-            raise
+            sealed.refuse_difference(await self._digest(copier))
+        async with _called(copier, "POST", "/complete"):
+            pass
+        return copier.pod.uid
+
+    async def settle(self, node: Node, copy: str, last_start: Start) -> Start:
+        """Delete the copier pod: the next pod is lnd's."""
+        del copy
         await self._end_copier(node)
         return Start(number=next_number(last_start, last_start), copy="")
 
@@ -130,33 +119,28 @@ class KubernetesSide:
         """Delete the copier pod."""
         await self._end_copier(node)
 
-    @asynccontextmanager
-    async def leftovers(
-        self, node: Node
-    ) -> AsyncGenerator[Callable[[], Awaitable[None]], None]:
-        """Find the node's objects and its volume; none is deleted while an lnd has it.
+    async def leftovers(self, node: Node) -> Sequence[str]:
+        """Return the uid of the node's volume claim; "" if it has none."""
+        return [await self._objects.claim_uid(node)]
+
+    async def delete(self, node: Node, found: Sequence[str]) -> None:
+        """Delete the node's objects and its volume; refuse while an lnd has it.
 
         A later move has another volume claim, and can't begin before this one is gone:
         the cluster's controllers may take a minute, and the node would be down.
         """
-        found = await self._objects.uids(node)
-        copier = await self._objects.copier(node)
-
-        async def delete() -> None:
-            if await self._has_lnd(node):
-                raise Conflict(f"node {node.id}: its lnd runs")
-            await self._objects.remove(node, only=found)
-            if copier is not None:
-                await self._end_copier(node, uid=copier.uid)
-            await self._until_claim_is_gone(node, found.claim)
-
-        yield delete
+        (claim_uid,) = found
+        if await self._has_lnd(node):
+            raise Conflict(f"node {node.id}: its lnd runs")
+        await self._objects.remove(node, claim_uid=claim_uid)
+        await self._end_copier(node)
+        await self._until_claim_is_gone(node, claim_uid)
 
     async def _has_lnd(self, node: Node) -> bool:
         copies = await self._objects.copier(node) is not None
         return not copies and await self._objects.pod(node) is not None
 
-    async def _start_copier(self, node: Node, launch_spec: LaunchSpec) -> None:
+    async def _start_copier(self, node: Node, launch_spec: LaunchSpec) -> _Copier:
         """Start a copier pod; replace one of an earlier attempt."""
         await self._end_copier(node)
         token = secrets.token_urlsafe(32)
@@ -166,43 +150,21 @@ class KubernetesSide:
             launch_spec,
             more={manifests.TOKEN: token.encode()},
         )
-        creating = asyncio.create_task(
-            self._objects.create_pod(
-                node, self._template.copier(node), claim_uid=claim_uid
-            )
+        pod = await self._objects.create_pod(
+            node, self._template.copier(node), claim_uid=claim_uid
         )
-        async with self._deleted_on_error(creating):
-            # The pod of a call that is cancelled may be created all the same.
-            pod = await asyncio.shield(creating)
-            if pod is None:
-                raise NodeAway(f"node {node.id}: another process created its pod")
-            await self._until_it_runs(node)
-            self._copiers[node.id] = _Copier(
-                pod=pod,
-                url=f"https://{host}:{self._template.rest_port}",
-                name=node.api_endpoint,
-                tls=trusting_chain(self._trusts, launch_spec.tls.chain_pem),
-                token=token,
-            )
-            await self._until_reachable(self._copiers[node.id])
-
-    @asynccontextmanager
-    async def _deleted_on_error(
-        self, pod: Pod | asyncio.Task[Pod | None]
-    ) -> AsyncGenerator[None, None]:
-        """Delete a copier pod if the block fails, or is cancelled.
-
-        Another process may have completed the move meanwhile. Then nobody replaces the
-        pod, and the node's lnd can't be started while it has the name.
-        """
-        try:
-            yield
-        except BaseException:
-            with suppress(LeydenError):
-                made = await pod if isinstance(pod, asyncio.Task) else pod
-                if made is not None:
-                    await self._objects.delete_copier(made)
-            raise
+        if pod is None:
+            raise NodeAway(f"node {node.id}: another process created its pod")
+        await self._until_it_runs(node)
+        copier = _Copier(
+            pod=pod,
+            url=f"https://{host}:{self._template.rest_port}",
+            name=node.api_endpoint,
+            tls=trusting_chain(self._trusts, launch_spec.tls.chain_pem),
+            token=token,
+        )
+        await self._until_reachable(copier)
+        return copier
 
     async def _until_it_runs(self, node: Node) -> None:
         loop = asyncio.get_running_loop()
@@ -235,12 +197,9 @@ class KubernetesSide:
                     raise
                 await asyncio.sleep(_CHECK_EVERY_S)
 
-    async def _end_copier(self, node: Node, *, uid: str = "") -> None:
-        """End the copier pod; with a uid, only the pod with that uid."""
+    async def _end_copier(self, node: Node) -> None:
         deadline = asyncio.get_running_loop().time() + _GONE_WITHIN_S
         while pod := await self._objects.copier(node):
-            if uid not in {"", pod.uid}:
-                return
             await self._objects.delete_copier(pod)
             if asyncio.get_running_loop().time() > deadline:
                 raise ClusterAway(f"node {node.id}: the copier pod does not end")

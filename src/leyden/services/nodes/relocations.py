@@ -5,10 +5,8 @@ is neither, because its data is sealed at the origin; from then on it is the tar
 After a kill at any point the next run repeats the step.
 """
 
-import asyncio
 import contextlib
 import logging
-import secrets
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -16,7 +14,7 @@ from leyden.domain.nodes import Node, RuntimeName
 from leyden.domain.observations import pause
 from leyden.domain.relocations import Relocation, Step, begin, stay, switch
 from leyden.domain.times import Clock
-from leyden.errors import CopyGone, LeydenError, NotAllowed, NotFound, Stale
+from leyden.errors import LeydenError, NotAllowed, NotFound, Stale
 from leyden.runtimes.base import LaunchSpec
 from leyden.runtimes.sides import Side
 from leyden.services.nodes import launch_specs
@@ -78,17 +76,6 @@ async def step(fleet: Fleet, work: ClaimedTask) -> None:
     if relocation is None or node is None or relocation.step is Step.DONE:
         return
     try:
-        await _do(fleet, work, node, relocation)
-    except (Stale, asyncio.CancelledError):
-        if relocation.step is Step.COPYING:
-            await _unseal_if_returned(fleet, relocation)
-        raise
-
-
-async def _do(
-    fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
-) -> None:
-    try:
         match relocation.step:
             case Step.STOPPING:
                 await _await_end(fleet, work, node, relocation)
@@ -124,53 +111,25 @@ async def _await_end(
 async def _copy(
     fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
 ) -> None:
-    """Seal the node's data, copy it, and compare origin and copy."""
+    """Seal the node's data at the origin, and store an equal copy at the target."""
     origin, target = _side(fleet, relocation.origin), _side(fleet, relocation.target)
-    launch_spec, copy = await _launch_spec(fleet, node), secrets.token_hex(8)
+    launch_spec = await _launch_spec(fleet, node)
     await origin.seal(node, launch_spec)
-    async with contextlib.aclosing(origin.read(node)) as archive:
-        arrived = await target.write(node, launch_spec, copy, archive)
     sealed = await origin.content(node)
-    if arrived != sealed:
-        raise NotAllowed(
-            f"node {node.id}: the copy differs from the original: {arrived.size:,} "
-            f"bytes of {arrived.digest}, not {sealed.size:,} of {sealed.digest}"
-        )
+    async with contextlib.aclosing(origin.read(node)) as archive:
+        copy = await target.write(node, launch_spec, archive, sealed)
     await _advance(
         fleet, work, relocation, step=Step.SWITCHING, copy=copy, size=sealed.size
     )
-
-
-async def _unseal_if_returned(fleet: Fleet, relocation: Relocation) -> None:
-    """Unseal a node that another process has returned before it was sealed here.
-
-    Nobody looks for a seal once a move is over, and the node could not be started.
-    """
-    with contextlib.suppress(LeydenError, OSError):
-        node = await fleet.database.reader.nodes.find(relocation.node_id)
-        if (
-            node is not None
-            and node.moves_to is None
-            and node.runtime is relocation.origin
-        ):
-            await _side(fleet, relocation.origin).unseal(node)
 
 
 async def _switch(
     fleet: Fleet, work: ClaimedTask, node: Node, relocation: Relocation
 ) -> None:
     """Assign the node to the target: nobody may start it before this one write."""
+    last_start = await fleet.database.reader.node_starts.get(node.id)
     target = _side(fleet, relocation.target)
-    launch_spec = await _launch_spec(fleet, node)
-    known = await fleet.database.reader.node_starts.get(node.id)
-    try:
-        start = await target.settle(node, launch_spec, relocation.copy, known)
-    except CopyGone as error:
-        # A process that was suspended for long had its turn after all. The data is
-        # still sealed at the origin: it is copied once more.
-        log.warning("node %s: its copy is gone", node.id, extra={"why": str(error)})
-        await _advance(fleet, work, relocation, step=Step.COPYING)
-        return
+    start = await target.settle(node, relocation.copy, last_start)
     now = fleet.clock()
     async with work.transaction() as tx:
         before = await tx.nodes.lock(node.id)
@@ -210,11 +169,12 @@ async def _clean(
     other = (
         relocation.origin if node.runtime is relocation.target else relocation.target
     )
-    async with _side(fleet, other).leftovers(node) as delete:
-        # What was found is left over if nobody has gone on without us until now.
-        async with work.transaction() as tx:
-            await tx.nodes.lock(node.id)
-        await delete()
+    side = _side(fleet, other)
+    found = await side.leftovers(node)
+    # It is left over only if no other process has gone on with the move until now.
+    async with work.transaction() as tx:
+        await tx.nodes.lock(node.id)
+    await side.delete(node, found)
     async with work.transaction() as tx:
         after = _next(relocation, fleet.clock(), step=Step.DONE, why=relocation.why)
         await tx.relocations.save(relocation, after)
