@@ -69,7 +69,7 @@ def pytest_configure(config: pytest.Config) -> None:
         return
     os.environ[programs.RUN] = kind  # before workers are started, or tests collected
     left = unbuilt(wanted(kind), default_cache(os.environ))
-    config.pluginmanager.register(_Summary())
+    config.pluginmanager.register(_Summary(kind))
     if left:
         folder = Path(tempfile.mkdtemp(prefix="builds-"))  # ends with the run
         os.environ[programs.BUILDS] = str(folder)
@@ -77,12 +77,16 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(
+    config: pytest.Config, items: list[pytest.Item]
+) -> None:
     """Begin with tests that need nothing, and end with those of a cluster.
 
     What is scheduled together is as late as the latest of it: the process that runs
-    the others would wait.
+    the others would wait. A plain run tries what runs on both databases on SQLite.
     """
+    if config.option.build == "plain":
+        items[:] = [each for each in items if not _on_postgres(each)]
     if programs.BUILDS not in os.environ:
         return
     lateness: dict[str, int] = {}
@@ -90,6 +94,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         group = group_of(each.nodeid)
         lateness[group] = max(lateness.get(group, 0), _lateness(each))
     items.sort(key=lambda item: (lateness[group_of(item.nodeid)], _lateness(item)))
+
+
+def _on_postgres(item: pytest.Item) -> bool:
+    """Whether this is the second time that a test runs, on the other database."""
+    spec = getattr(item, "callspec", None)
+    return spec is not None and "postgres" in spec.params.values()
 
 
 def _lateness(item: pytest.Item) -> int:
@@ -195,6 +205,9 @@ def _names(sets: Sequence[ToolSet]) -> str:
 class _Summary:
     """At the end: how many were skipped, for which reasons."""
 
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+
     @pytest.hookimpl(wrapper=True)
     def pytest_terminal_summary(
         self, terminalreporter: TerminalReporter
@@ -204,6 +217,10 @@ class _Summary:
             terminalreporter.section("skipped")
             for line in lines:
                 terminalreporter.write_line(line)
+        if self._kind == "plain":
+            terminalreporter.write_line(
+                "Tests of both databases ran on SQLite; --all adds PostgreSQL."
+            )
 
 
 def _reasons(reports: Sequence[pytest.TestReport]) -> Iterator[str]:

@@ -57,8 +57,8 @@ def test(arguments: tuple[str, ...], *, everything: bool, long: bool) -> None:
 
     Without ARGUMENTS, it builds the programs that the tests need, and runs the tests
     that need none of them meanwhile. Only with `--all`, it also builds every version of
-    lnd, restic, age, Kubernetes and Helm, and runs the tests of a browser, nftables and
-    Tor.
+    lnd, restic, age, Kubernetes and Helm, and runs the tests on PostgreSQL, too, and
+    those of a browser, nftables and Tor.
 
     \b
     leyden test                          # needs only Python
