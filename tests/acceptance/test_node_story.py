@@ -16,7 +16,7 @@ import pytest
 from leyden import processes
 from leyden.errors import NodeAway, NodeRefused
 from tests.acceptance.town import SETTINGS, Owned, Refused, Town
-from tests.programs import as_root_with_nft, needs
+from tests.programs import as_root_with_nft, built, needs
 
 pytestmark = [
     pytest.mark.real,
@@ -196,6 +196,7 @@ async def is_gone(town: Town, node: Owned) -> bool:
 
 
 async def test_an_update_keeps_wallet_and_channels(town: Town) -> None:
+    built("lnd v0.20.1-beta")  # or the platform would build it, for minutes
     node = await town.create("updated light", version="v0.20.1-beta")
     await town.says(node, "waiting_init")
     await node.init()
