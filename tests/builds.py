@@ -3,6 +3,9 @@
     ./leyden test          --build=plain
     ./leyden test --all    --build=all
 
+A plain run also leaves out what the other one has beside it: tests that are marked as
+`full`, and of tests that run on both databases those on PostgreSQL.
+
 The build is a thread of the process that reports. Tests of daemons are begun last, and
 `programs.built` waits there for what is not ready. Lines say what is built, what is
 waited for and how long that takes; the end says what was skipped, and why.
@@ -83,10 +86,13 @@ def pytest_collection_modifyitems(
     """Begin with tests that need nothing, and end with those of a cluster.
 
     What is scheduled together is as late as the latest of it: the process that runs
-    the others would wait. A plain run tries what runs on both databases on SQLite.
+    the others would wait.
     """
     if config.option.build == "plain":
-        items[:] = [each for each in items if not _on_postgres(each)]
+        config.hook.pytest_deselected(
+            items=[each for each in items if not _is_plain(each)]
+        )
+        items[:] = [each for each in items if _is_plain(each)]
     if programs.BUILDS not in os.environ:
         return
     lateness: dict[str, int] = {}
@@ -96,10 +102,10 @@ def pytest_collection_modifyitems(
     items.sort(key=lambda item: (lateness[group_of(item.nodeid)], _lateness(item)))
 
 
-def _on_postgres(item: pytest.Item) -> bool:
-    """Whether this is the second time that a test runs, on the other database."""
+def _is_plain(item: pytest.Item) -> bool:
     spec = getattr(item, "callspec", None)
-    return spec is not None and "postgres" in spec.params.values()
+    is_on_postgres = spec is not None and "postgres" in spec.params.values()
+    return not is_on_postgres and item.get_closest_marker("full") is None
 
 
 def _lateness(item: pytest.Item) -> int:
@@ -219,7 +225,7 @@ class _Summary:
                 terminalreporter.write_line(line)
         if self._kind == "plain":
             terminalreporter.write_line(
-                "Tests of both databases ran on SQLite; --all adds PostgreSQL."
+                "Left out: what is marked as full, and PostgreSQL; see --all."
             )
 
 

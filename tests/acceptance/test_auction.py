@@ -28,6 +28,7 @@ from tests.devnet.bazaar import RATE, Bazaar
 
 pytestmark = [
     pytest.mark.real,
+    pytest.mark.full,
     pytest.mark.timeout(300),
     pytest.mark.asyncio(loop_scope="session"),
 ]

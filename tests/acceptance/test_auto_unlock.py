@@ -22,6 +22,7 @@ from tests.ports import free_port
 
 pytestmark = [
     pytest.mark.real,
+    pytest.mark.full,
     pytest.mark.asyncio(loop_scope="session"),
 ]
 

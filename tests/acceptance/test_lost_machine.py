@@ -22,6 +22,7 @@ from tests.backups.conftest import programs
 
 pytestmark = [
     pytest.mark.real,
+    pytest.mark.full,
     pytest.mark.long,
     pytest.mark.timeout(500),
     pytest.mark.asyncio(loop_scope="session"),

@@ -24,6 +24,7 @@ from tests.acceptance.town import LEYDEN, Town
 
 pytestmark = [
     pytest.mark.real,
+    pytest.mark.full,
     pytest.mark.timeout(600),
     pytest.mark.asyncio(loop_scope="session"),
 ]

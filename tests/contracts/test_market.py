@@ -23,7 +23,10 @@ pytestmark = pytest.mark.asyncio(loop_scope="session")
 @pytest.fixture(
     params=[
         "simulated",
-        pytest.param("pool", marks=[pytest.mark.real, pytest.mark.timeout(300)]),
+        pytest.param(
+            "pool",
+            marks=[pytest.mark.real, pytest.mark.full, pytest.mark.timeout(300)],
+        ),
     ],
 )
 def world(request: pytest.FixtureRequest) -> World:

@@ -21,7 +21,7 @@ from tests.installations import (
     until,
 )
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(400)]
 
 
 @pytest.fixture

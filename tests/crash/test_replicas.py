@@ -19,7 +19,7 @@ from tests.crash.shop_victim import COUPONS, ORDERS, TEAM, WORTH, order_id
 from tests.crash.tails import check_events, tailing
 from tests.services.shop_harness import PRICE
 
-pytestmark = pytest.mark.timeout(400)
+pytestmark = [pytest.mark.full, pytest.mark.timeout(400)]
 
 _CUT = """
     SELECT pg_terminate_backend(pid) FROM pg_stat_activity
