@@ -28,6 +28,7 @@ class Visit(Struct, kw_only=True):
     templates: Environment
     streams: OpenStreams
     cookies: Cookies
+    identify: Callable[[], Awaitable[SignedIn | None]]  # whose session it is by now
     guest: str  # the token of a visitor who is not signed in
     path: Mapping[str, str]
     url: str
