@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 
 from leyden.domain.accounts import new_id
-from leyden.domain.node_settings import for_log
 from leyden.domain.times import from_us, to_us
+from leyden.schemas.node_settings import for_log
 from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile
 from leyden.values import Struct
 
