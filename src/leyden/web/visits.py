@@ -97,6 +97,28 @@ class Visit(Struct, kw_only=True):
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
 
+    def ask(
+        self,
+        question: str,
+        *,
+        back: str,
+        refused: LeydenError | None = None,
+        **shown: Any,
+    ) -> HTMLResponse:
+        """Ask before what can't be undone; the question names the consequence.
+
+        The address of an action answers GET with its question, and does it on POST.
+        Without scripts the question is a page; leyden.js shows it as a dialog.
+        """
+        action = self.url.partition("?")[0]
+        return self.render(
+            f"confirm/{question}.html",
+            action=action,
+            back=back,
+            refused=refused,
+            **shown,
+        )
+
 
 Handler = Callable[[Visit], Awaitable[Response]]
 
