@@ -31,8 +31,8 @@ from leyden.certificates.expiry import Validity, renewal_due
 from leyden.certificates.signing import Seal, create, seal_root_key
 from leyden.domain.nodes import Node
 from leyden.errors import SetupError
-from leyden.loops import OF_THE_HOME
 from leyden.services.nodes.certificate_expiry import still_shown
+from leyden.services.nodes.fleet import OF_THE_HOME
 from leyden.services.platform import Platform
 from leyden.settings import Settings, own_names
 from leyden.storage.homes import Home
