@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -16,6 +16,8 @@ sql = SqlFile("audit")
 
 Value = str | int | bool | None
 FIRST = (AFTER_ALL, "")  # a position after every entry
+PLATFORM: Final = "platform"  # the actor where nobody asked
+NODE_FAILED: Final = "node failed"  # an action, whose reason its owner may read
 
 
 class Line(Struct, frozen=True, kw_only=True):
