@@ -25,9 +25,9 @@ from sqlalchemy.orm import (
 
 from leyden.domain import versions
 from leyden.domain.keys import is_key
-from leyden.domain.node_settings import MASK
 from leyden.domain.times import from_us, to_iso, to_us, utc_now
 from leyden.domain.versions import OFFERED, Version
+from leyden.schemas.node_settings import MASK
 from leyden.services.nodes.launch_specs import settings_purpose
 from leyden.storage.secrets import Sealer, load_keyring
 from leyden.storage.subscriptions import webhook_secret_purpose

@@ -19,7 +19,7 @@ from bench.simulated_cluster import MACHINES, machine_name
 from bench.simulated_lnds import CERTIFICATE, KEY
 from bench.town import SETTINGS
 
-from leyden.app import clusters, gateways, local_nodes
+from leyden.app import clusters, local_nodes
 from leyden.app.fleet import fleet_of
 from leyden.app.opening import opened
 from leyden.certificates.authority import open_or_create
@@ -35,7 +35,7 @@ from leyden.services.nodes import launch_specs
 from leyden.services.nodes.fleet import Fleet
 from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.settings import Settings, own_names
 from leyden.values import replace
 
 EACH: Final = 10  # nodes of an organization
@@ -137,7 +137,7 @@ class _Maker:
                 anchors_pem="",
             ),
             rest_port=given.node_rest_port,
-            cors_origins=gateways.origins(given),
+            cors_origins=own_names.origins(given),
         )
 
     async def create(self, slot: int, owner: str) -> tuple[Node, Any]:

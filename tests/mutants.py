@@ -78,6 +78,7 @@ MODULES = (
     _of_domain("units", "test_units.py", "test_payments.py"),
     _of_domain("sources"),
     _of_domain("destinations"),
+    _of_domain("public_keys", "test_destinations.py"),
     _of_domain("openings"),
     _of_domain("fundings"),
     _of_domain("lsps1"),

@@ -1,10 +1,11 @@
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from leyden.errors import SetupError
-from leyden.settings import BESIDE, every_setting, load
+from leyden.settings import BESIDE, Settings, every_setting, load, own_names
 
 
 def test_every_setting_has_a_sentence_and_stands_in_the_docs() -> None:
@@ -79,3 +80,47 @@ def test_a_wrong_file_is_refused_by_name(
 
 def test_what_the_commands_read_beside_the_settings_is_let_be() -> None:
     load({f"LEYDEN_{name}": "/nowhere" for name in BESIDE if name != "CONFIG"})
+
+
+@pytest.mark.parametrize(
+    ("given", "origins"),
+    [
+        ({}, ("http://127.0.0.1:8000", "http://localhost:8000")),
+        ({"api_port": 80}, ("http://127.0.0.1", "http://localhost")),
+        ({"api_host": "10.1.2.3"}, ("http://10.1.2.3:8000",)),
+        ({"api_host": "::1"}, ("http://[::1]:8000", "http://localhost:8000")),
+        (
+            {"api_host": "0.0.0.0"},  # noqa: S104  what an operator may well set
+            ("http://localhost:8000", "http://127.0.0.1:8000", "http://[::1]:8000"),
+        ),
+        (
+            {
+                "api_host": "api.example",
+                "api_port": 443,
+                "api_tls_certificate": "a",
+                "api_tls_key": "b",
+            },
+            ("https://api.example",),
+        ),
+        (
+            {"acme_api_name": "api.example", "acme_directory": "https://a.example"},
+            ("https://api.example:8000",),
+        ),
+        (
+            {"dashboard_origins": "https://a.example/, https://b.example:8443"},
+            ("https://a.example", "https://b.example:8443"),
+        ),
+    ],
+)
+def test_pages_of_the_api_may_talk_to_nodes_or_those_that_are_named(
+    given: dict[str, Any], origins: tuple[str, ...]
+) -> None:
+    assert own_names.origins(Settings(**given)) == origins
+
+
+@pytest.mark.parametrize(
+    "text", ["*", "https://a.example/pages", "null", "https://*.example", "a.example"]
+)
+def test_what_is_no_origin_is_refused_at_the_start(text: str) -> None:
+    with pytest.raises(SetupError, match="dashboard_origins: an origin must look like"):
+        own_names.origins(Settings(dashboard_origins=text))

@@ -46,6 +46,7 @@ from leyden.services.nodes.fleet import (
     CERTIFICATES,
     HOUSEKEEPING,
     NODE,
+    ONIONS,
     RELOCATION,
     ROUTES,
     WATCH,
@@ -53,7 +54,7 @@ from leyden.services.nodes.fleet import (
 )
 from leyden.services.nodes.housekeeping import Housekeeping
 from leyden.services.nodes.issuance import Issuance
-from leyden.services.nodes.onions import ONIONS, Onions
+from leyden.services.nodes.onions import Onions
 from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.watchers import Watching
 from leyden.services.operators.alarm_watch import ALARMS, AlarmWatch
@@ -261,10 +262,6 @@ def issuance_queues(given: Issuance) -> list[Queue]:
             kind=issuance.ISSUANCE, run=partial(issuance.obtain, given), concurrency=2
         ),
     ]
-
-
-# What only a process of the home does, and loses when the nodes move to another one.
-OF_THE_HOME = (NODE, RELOCATION, WATCH, ROUTES, HOUSEKEEPING, ONIONS)
 
 
 async def put_standing(platform: Platform, alarms: AlarmWatch | None = None) -> None:

@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 from leyden.api.companions import LIMITS, Companions
 from leyden.api.server import bind, serving
 from leyden.certificates.authority import Authority, open_or_create
+from leyden.domain.log_positions import LogPosition
 from leyden.domain.nodes import Action, Node
 from leyden.domain.observations import State
 from leyden.errors import NotFound
-from leyden.lnd.tail import Place
 from leyden.runtimes.base import Usage
 from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.homes import KubernetesHomes
@@ -214,9 +214,9 @@ async def test_a_companion_of_a_version_to_come_is_understood(
     port: Port, node: Node
 ) -> None:
     """It may be upgraded before its platform: what it says beside is ignored."""
-    place = {**START, "offset": 90, "generation": 3}
+    position = {**START, "offset": 90, "generation": 3}
     report = with_backup(b"two channels")
-    report |= {"log": {"since": None, "until": place, "lines": [], "level": "debug"}}
+    report |= {"log": {"since": None, "until": position, "lines": [], "level": "debug"}}
     report |= {"temperature": {"celsius": 21.5}, "features": ["watchtower"]}
     answer = {"log": {**START, "offset": 90}}
     assert await port.post(node, report) == (200, answer)
@@ -257,7 +257,7 @@ async def test_lines_of_the_log_are_announced_once(port: Port, node: Node) -> No
     assert told.count("node.out_of_order_block") == 1
     kept = await port.reader.log_places.find(node.id)
     assert kept is not None
-    assert kept.place == Place(7, 90, b"", 0)
+    assert kept.position == LogPosition(7, 90, b"", 0)
     # It goes on from there, and from nowhere else.
     elsewhere = with_lines({**START, "offset": 11}, 120, BLOCKS)
     assert await port.post(node, elsewhere) == (200, answer)

@@ -17,8 +17,7 @@ from leyden.domain.nodes import DesiredState, Node, Status
 from leyden.domain.starts import Start
 from leyden.domain.times import utc_now
 from leyden.errors import Lost, SetupError
-from leyden.loops import OF_THE_HOME
-from leyden.services.nodes.fleet import EVERYTHING, NODE, WATCH
+from leyden.services.nodes.fleet import EVERYTHING, NODE, OF_THE_HOME, WATCH
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.storage.homes import Process

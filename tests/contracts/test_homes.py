@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from leyden.domain.log_positions import BEGINNING
 from leyden.domain.nodes import Node
-from leyden.lnd.tail import BEGINNING
 from leyden.runtimes.base import NO_CHANGES, STOPPED, Homes, Usage
 from leyden.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.runtimes.local_homes import LocalHomes

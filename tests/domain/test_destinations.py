@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain import destinations
+from leyden.domain import destinations, public_keys
 from leyden.errors import Malformed
 
 G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
@@ -42,7 +42,7 @@ def test_a_node_is_a_key_and_maybe_a_host(text: str, host: str) -> None:
     ],
 )
 def test_a_key_that_is_no_point_of_the_curve_is_refused(key: str) -> None:
-    assert not destinations.is_key(key)
+    assert not public_keys.is_valid(key)
     with pytest.raises(Malformed, match=r"^node: "):
         destinations.parse(key, field="node")
 
@@ -53,7 +53,7 @@ def test_a_key_is_the_x_of_a_point_of_the_curve(sign: str, x: int) -> None:
     square = (x**3 + 7) % PRIME
     y = pow(square, (PRIME + 1) // 4, PRIME)
     has_point = x < PRIME and y * y % PRIME == square
-    assert destinations.is_key(f"{sign}{x:064x}") is has_point
+    assert public_keys.is_valid(f"{sign}{x:064x}") is has_point
 
 
 def test_a_text_longer_than_any_node_is_not_read() -> None:

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from leyden.domain.node_settings import (
     LIVE,
-    MASK,
     NAMES,
     Calls,
     change,
@@ -22,7 +21,7 @@ from leyden.domain.node_settings import (
 )
 from leyden.domain.webhook_urls import Allowed
 from leyden.errors import Malformed
-from leyden.schemas.node_settings import TABLE
+from leyden.schemas.node_settings import MASK, TABLE
 from leyden.schemas.settings import Kind
 from leyden.values import asdict, replace
 

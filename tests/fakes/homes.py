@@ -3,8 +3,9 @@
 import errno
 from collections.abc import Iterable, Mapping
 
+from leyden.domain.log_positions import LogPosition
 from leyden.domain.nodes import Node
-from leyden.lnd.tail import NewLines, Place
+from leyden.lnd.tail import NewLines
 from leyden.runtimes.base import HomeChanges, Usage
 from leyden.values import replace
 
@@ -35,30 +36,31 @@ class FakeHomes:
         """Return the public key that a test has set."""
         return self.public_keys.get(node.id, "")
 
-    def read_changes(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, position: LogPosition) -> HomeChanges:
         """Return what a test has added since the last read."""
         self._refuse_unreadable(node)
         backup = self.channel_backups.get(node.id)
         changed = backup if backup != self._last_read.get(node.id) else None
         if backup is not None:
             self._last_read[node.id] = backup
-        return HomeChanges(channel_backup=changed, log=self._read_on(node, place))
+        return HomeChanges(channel_backup=changed, log=self._read_on(node, position))
 
-    async def catch_up(self, node: Node, place: Place) -> NewLines:
+    async def catch_up(self, node: Node, position: LogPosition) -> NewLines:
         """Read on, as `read_changes` does."""
-        return self._read_on(node, place) or NewLines(place=place)
+        return self._read_on(node, position) or NewLines(position=position)
 
     def _refuse_unreadable(self, node: Node) -> None:
         if node.id in self.unreadable:
             raise OSError(errno.EIO, "input/output error")
 
-    def _read_on(self, node: Node, place: Place) -> NewLines | None:
+    def _read_on(self, node: Node, position: LogPosition) -> NewLines | None:
         lines = self.complaints.get(node.id, [])
-        since = len(lines) if place.offset < 0 else place.offset
-        if since == len(lines) and place.offset >= 0:
+        since = len(lines) if position.offset < 0 else position.offset
+        if since == len(lines) and position.offset >= 0:
             return None
         return NewLines(
-            place=Place(inode=1, offset=len(lines)), complaints=tuple(lines[since:])
+            position=LogPosition(inode=1, offset=len(lines)),
+            complaints=tuple(lines[since:]),
         )
 
     async def sweep(self, node: Node) -> tuple[str, ...]:

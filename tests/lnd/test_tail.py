@@ -1,4 +1,4 @@
-"""A log is read on from a place that outlasts us: nothing is lost, or found twice."""
+"""A log is read on from a stored position: nothing is lost, or found twice."""
 
 import gzip
 import os
@@ -6,29 +6,30 @@ from pathlib import Path
 
 import pytest
 
+from leyden.domain.log_positions import BEGINNING, END, LogPosition
 from leyden.lnd import tail as reading
-from leyden.lnd.tail import BEGINNING, END, MOST_BEHIND, MOST_BYTES, Place
+from leyden.lnd.tail import MOST_BEHIND, MOST_BYTES
 from tests.lnd.test_log import INFO, LINE, SHA, STAMP
 
 
 class Tail:
-    """Reads on from its place, as those do who look after nodes."""
+    """Reads on from its position, as those do who look after nodes."""
 
     def __init__(self, log: Path, *, from_start: bool) -> None:
         self._log = str(log)
-        self.place = BEGINNING if from_start else END
+        self.position = BEGINNING if from_start else END
         self.height = 0 if from_start else reading.height_at_the_end(self._log)
         self.complete = True
         if not from_start:
             self.look()
 
     def look(self) -> list[str]:
-        news = reading.read_new(self._log, self.place)
+        news = reading.read_new(self._log, self.position)
         if news is not None and news.behind:
-            news = reading.catch_up(self._log, self.place)
+            news = reading.catch_up(self._log, self.position)
         if news is None:
             return []
-        self.place, self.complete = news.place, news.complete
+        self.position, self.complete = news.position, news.complete
         self.height = news.height or self.height
         return list(news.complaints)
 
@@ -80,7 +81,7 @@ def test_rotation_loses_no_line(
     for name in older:
         (log.parent / name).write_bytes(gzip.compress(f"{LINE}\n".encode()))
     tail = Tail(log, from_start=True)
-    tail.place = Place(rotated=9 if older else 0)  # they were read
+    tail.position = LogPosition(rotated=9 if older else 0)  # they were read
     add(log, INFO * 20)
     assert tail.look() == []
 
@@ -247,7 +248,7 @@ def test_a_place_outlasts_whoever_reads(log: Path) -> None:
     assert first.look() == [numbered(1)]
     add(log, f"{numbered(2)}\n")
     second = Tail(log, from_start=True)
-    second.place = first.place
+    second.position = first.position
     assert second.look() == [numbered(2)]
 
 

@@ -17,13 +17,13 @@ from pathlib import Path
 import pytest
 
 from leyden import processes
+from leyden.domain.log_positions import BEGINNING, END
 from leyden.domain.nodes import Node, Type
 from leyden.domain.versions import Version
 from leyden.errors import Away, CannotStart, SetupError
 from leyden.lnd import home, tail
 from leyden.lnd.chains import Chain
 from leyden.lnd.home import Tls
-from leyden.lnd.tail import BEGINNING, END
 from leyden.lnd.trust import trusting_whenever
 from leyden.runtimes.base import NO_CHANGES, STOPPED
 from leyden.runtimes.layout import Layout
@@ -496,7 +496,7 @@ async def test_nobody_waits_for_a_pipe_in_a_nodes_folder(tmp_path: Path) -> None
         assert homes.read_changes(node, END).channel_backup is None
         assert await homes.channel_backup(node) is None
         assert await homes.log(node, 10) == []
-        assert (await homes.catch_up(node, BEGINNING)).place == BEGINNING
+        assert (await homes.catch_up(node, BEGINNING)).position == BEGINNING
 
 
 async def test_a_log_is_read_beside_the_loop(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from leyden.certificates.authority import Authority
+from leyden.domain.log_positions import END
 from leyden.domain.nodes import Action, Network, Node
 from leyden.lnd import home, tail
 from leyden.lnd.chains import Chain, Neutrino
-from leyden.lnd.tail import END
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.placement import Placement
@@ -138,7 +138,7 @@ async def test_a_line_written_while_we_are_down_is_told_once(
         assert await told(fleet_harness, node) == [line(9)]
         fleet_harness.now += timedelta(
             minutes=30
-        )  # it is the place that keeps it quiet
+        )  # it is the position that keeps it quiet
 
 
 async def test_what_a_log_was_rotated_into_while_we_are_down_is_told(
@@ -215,7 +215,7 @@ async def test_two_who_read_one_log_tell_it_once(
             await each.look()
         fleet_harness.now += timedelta(
             minutes=30
-        )  # nothing but the place keeps them apart
+        )  # nothing but the position keeps them apart
         for each in (other, house):
             await each.look()
     assert await told(fleet_harness, node) == [line(height) for height in (7, 8, 9)]

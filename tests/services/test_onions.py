@@ -11,8 +11,8 @@ from leyden.domain.nodes import Action, Node
 from leyden.domain.onions import Onion
 from leyden.errors import Lost
 from leyden.services.nodes import restoring
-from leyden.services.nodes.fleet import EVERYTHING
-from leyden.services.nodes.onions import ONIONS, Onions, seed_purpose
+from leyden.services.nodes.fleet import EVERYTHING, ONIONS
+from leyden.services.nodes.onions import Onions, seed_purpose
 from leyden.services.operators.alarms import list_alarms
 from leyden.services.platform import Platform
 from leyden.settings import Settings

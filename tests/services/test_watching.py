@@ -12,8 +12,14 @@ from leyden.domain.nodes import Action, Status, Unknown
 from leyden.domain.observations import State
 from leyden.domain.times import utc_now
 from leyden.errors import Lost, NodeAway
-from leyden.loops import OF_THE_HOME, fleet_queues
-from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, WATCH
+from leyden.loops import fleet_queues
+from leyden.services.nodes.fleet import (
+    EVERYTHING,
+    NODE,
+    OF_THE_HOME,
+    ROUTES,
+    WATCH,
+)
 from leyden.services.nodes.watchers import RETIRED, Watching
 from leyden.storage.database import Database
 from leyden.storage.homes import Home, Process

@@ -3,8 +3,8 @@
 import msgspec
 from msgspec import UNSET
 
+from leyden.api.deliveries import attempts, failing_since, next_attempt
 from leyden.api.operations import Request
-from leyden.api.webhook_schemas import attempts, failing_since, next_attempt
 from leyden.domain.chat import parse_format
 from leyden.domain.times import to_iso
 from leyden.errors import Away

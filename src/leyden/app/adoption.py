@@ -15,9 +15,9 @@ from leyden.app.ownership import nobody_else, refuse_unserved
 from leyden.domain.nodes import DesiredState, Node, RuntimeName
 from leyden.domain.observations import Observation, observe
 from leyden.errors import SetupError
-from leyden.loops import OF_THE_HOME
 from leyden.runtimes import layout
 from leyden.services.nodes.changes import change
+from leyden.services.nodes.fleet import OF_THE_HOME
 from leyden.services.platform import Platform
 from leyden.storage.homes import Home
 from leyden.storage.stores import Stores

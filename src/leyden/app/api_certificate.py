@@ -12,7 +12,6 @@ from functools import partial
 from typing import Final
 
 from leyden.api.server import bare_tls
-from leyden.app import gateways
 from leyden.app.authorities import folder_of
 from leyden.app.background import background
 from leyden.app.certificates import api_tls, load_tls
@@ -20,6 +19,7 @@ from leyden.certificates.authority import Authority
 from leyden.certificates.expiry import renewal_due, validity
 from leyden.lnd.home import Tls
 from leyden.services.platform import Platform
+from leyden.settings import own_names
 
 _LOOK_EVERY_S: Final = 86_400.0
 
@@ -33,7 +33,7 @@ async def served(platform: Platform) -> AsyncIterator[ssl.SSLContext | None]:
         async with api_tls(platform) as context:
             yield context
     elif platform.settings.api_tls:
-        names = gateways.api_names(platform.settings)
+        names = own_names.api_names(platform.settings)
         async with of_our_authority(platform, names) as context:
             yield context
     else:

@@ -16,7 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from leyden.app import gateways, identity
+from leyden.app import identity
 from leyden.app.home_record import as_home, refuse
 from leyden.app.identity import Here
 from leyden.app.ownership import nobody_else
@@ -31,10 +31,10 @@ from leyden.certificates.expiry import Validity, renewal_due
 from leyden.certificates.signing import Seal, create, seal_root_key
 from leyden.domain.nodes import Node
 from leyden.errors import SetupError
-from leyden.loops import OF_THE_HOME
 from leyden.services.nodes.certificate_expiry import still_shown
+from leyden.services.nodes.fleet import OF_THE_HOME
 from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.settings import Settings, own_names
 from leyden.storage.homes import Home
 from leyden.storage.secrets import Sealer
 from leyden.values import Struct, replace
@@ -90,7 +90,7 @@ def check(settings: Settings, authority: Authority) -> None:
     check_covers(allowed, [settings.nodes_domain], setting="nodes_domain")
     if settings.acme_api_name or settings.api_tls:
         setting = "acme_api_name" if settings.acme_api_name else "api_tls"
-        check_covers(allowed, gateways.api_names(settings), setting=setting)
+        check_covers(allowed, own_names.api_names(settings), setting=setting)
 
 
 def advice(settings: Settings) -> str:
@@ -166,7 +166,7 @@ def _rotated(
 def _scope(settings: Settings, nodes: Iterable[Node] = ()) -> Scope:
     """Return the scope that an authority needs: existing nodes, and the API."""
     kept = dict.fromkeys(node.api_endpoint.partition(".")[2] for node in nodes)
-    return scope((settings.nodes_domain, *kept, *gateways.api_names(settings)))
+    return scope((settings.nodes_domain, *kept, *own_names.api_names(settings)))
 
 
 def _sealing(sealer: Sealer) -> Seal:

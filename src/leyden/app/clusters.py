@@ -9,7 +9,6 @@ from typing import Final, Protocol
 from urllib.parse import urlsplit
 
 from leyden.api.companions import Tokens
-from leyden.app.dispatcher import words
 from leyden.app.identity import Here
 from leyden.app.ownership import has_nodes
 from leyden.certificates.authority import Authority
@@ -19,7 +18,7 @@ from leyden.errors import Malformed, SetupError
 from leyden.runtimes.base import Homes, Reports, Runtime
 from leyden.runtimes.layout import Ground
 from leyden.runtimes.sides import Side
-from leyden.settings import Settings
+from leyden.settings import Settings, words
 
 _BY_DIGEST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:_-]*@sha256:[0-9a-f]{64}")
 

@@ -12,7 +12,7 @@ from leyden.errors import SetupError
 from leyden.services.deliveries.dispatchers import Dispatcher, DispatcherSettings
 from leyden.services.deliveries.manual_limits import ManualLimit
 from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.settings import Settings, words
 from leyden.webhooks.egress import Egress
 from leyden.webhooks.sender import HttpSender
 
@@ -68,11 +68,6 @@ def reach(settings: Settings) -> Reach:
             networks("webhook_forbidden_networks", settings.webhook_forbidden_networks)
         ),
     )
-
-
-def words(text: str) -> tuple[str, ...]:
-    """Split a comma-separated setting into its words."""
-    return tuple(word.strip() for word in text.split(",") if word.strip())
 
 
 def networks(name: str, text: str) -> list[Network]:

@@ -1,12 +1,11 @@
 """Wiring of emails, from settings."""
 
-from leyden.app import gateways
 from leyden.domain.emails import Security, is_address
 from leyden.emails.smtp import SmtpServer
 from leyden.errors import SetupError
 from leyden.services.deliveries.emailing import Emailing
 from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.settings import Settings, own_names
 
 
 def emailing_of(platform: Platform) -> Emailing | None:
@@ -20,7 +19,7 @@ def emailing_of(platform: Platform) -> Emailing | None:
         sealer=platform.sealer,
         server=server,
         clock=platform.clock,
-        origin=gateways.main_origin(settings),
+        origin=own_names.main_origin(settings),
         per_hour=settings.emails_per_hour,
     )
 

@@ -37,7 +37,7 @@ from leyden.services.nodes.start_limits import StartLimit
 from leyden.services.nodes.watchers import Watching
 from leyden.services.platform import Platform
 from leyden.services.shared.quotas import limits
-from leyden.settings import Settings
+from leyden.settings import Settings, own_names
 
 # Starts at a time: each takes a processor for a moment, and 350 MB at its unlock.
 _STARTS_PER_PROCESSOR = 2
@@ -165,7 +165,7 @@ async def _found(settings: Settings, fleet: Fleet, watching: Watching) -> None:
     while True:
         try:
             await notify_of_updates(fleet)
-            await origins.warn(fleet, gateways.origins(settings))
+            await origins.warn(fleet, own_names.origins(settings))
         except (Away, Stale) as error:
             log.warning(
                 "could not notify owners about updates yet",

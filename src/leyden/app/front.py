@@ -11,12 +11,10 @@ from leyden.api.gateways import Gateways
 from leyden.api.lsps1 import Lsps1OverHttp
 from leyden.api.proxies import Proxies
 from leyden.api.public import Public
-from leyden.app import gateways
-from leyden.app.dispatcher import words
 from leyden.errors import SetupError
 from leyden.manual.site import Manual, is_manual
 from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.settings import Settings, own_names, words
 from leyden.web.addresses import is_page
 from leyden.web.site import Site
 
@@ -60,7 +58,7 @@ def front_of(
 ) -> Front:
     """Return the application with everything that an installation serves."""
     settings = platform.settings
-    origins = gateways.origins(settings)
+    origins = own_names.origins(settings)
     api = Api(platform, OPERATIONS)
     public = Public(
         platform,

@@ -23,7 +23,7 @@ from leyden.app import (
     routes_listener,
 )
 from leyden.app.background import background
-from leyden.app.dispatcher import dispatcher_of, words
+from leyden.app.dispatcher import dispatcher_of
 from leyden.app.emailing import emailing_of
 from leyden.app.fleet import fleet_of, looked_after
 from leyden.app.front import front_of
@@ -39,7 +39,7 @@ from leyden.services.nodes.routes import Routes
 from leyden.services.nodes.watchers import Watching
 from leyden.services.operators.alarm_watch import AlarmWatch
 from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.settings import Settings, own_names, words
 from leyden.tasks.worker import Worker
 from leyden.values import replace
 from leyden.web.app import dashboard
@@ -103,7 +103,7 @@ async def running(
                 )
             kept = await stack.enter_async_context(api_certificate.served(platform))
             pages = dashboard(
-                platform, version=__version__, origins=gateways.origins(settings)
+                platform, version=__version__, origins=own_names.origins(settings)
             )
             await stack.enter_async_context(
                 companion_listener.listening(platform, cluster)

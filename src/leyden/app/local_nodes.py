@@ -4,8 +4,7 @@ import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from leyden.app import gateways, local_egress, onions
-from leyden.app.dispatcher import words
+from leyden.app import local_egress, onions
 from leyden.app.placement import cgroups_of, placement_of
 from leyden.app.programs import Binary, shared_copies
 from leyden.certificates.authority import Authority
@@ -21,7 +20,7 @@ from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.local_side import LocalSide
 from leyden.runtimes.sides import Side
-from leyden.settings import Settings
+from leyden.settings import Settings, own_names, words
 
 
 def runtime(
@@ -40,7 +39,7 @@ def runtime(
         places,
         binary=binary,
         trusts=trusting(authority),
-        cors_origins=gateways.origins(settings),
+        cors_origins=own_names.origins(settings),
         tor_socks=onions.socks(settings),
         logs=Logs(files=settings.node_log_files, file_mb=settings.node_log_file_mb),
         grace_s=settings.node_stop_grace_s,

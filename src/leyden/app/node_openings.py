@@ -7,14 +7,14 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from leyden.app import hosts, onions, peer_addresses
-from leyden.app.dispatcher import networks, reach, words
+from leyden.app.dispatcher import networks, reach
 from leyden.domain import nodes as domain
 from leyden.domain.addresses import Reach
 from leyden.errors import SetupError
 from leyden.runtimes.egress_policy import EgressPolicy, Opening
 from leyden.runtimes.layout import Ground
 from leyden.runtimes.placement import Placement
-from leyden.settings import Settings
+from leyden.settings import Settings, words
 
 _RESOLVERS: Final = Path("/etc/resolv.conf")
 _DNS: Final = 53

@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leyden.app import companion_listener, gateways, identity, local_nodes
+from leyden.app import companion_listener, identity, local_nodes
 from leyden.app.authorities import folder_of
 from leyden.app.clusters import disks, images
 from leyden.app.identity import Here
@@ -26,7 +26,7 @@ from leyden.runtimes.kubernetes.template import Size, Template
 from leyden.runtimes.kubernetes.tokens import Tokens
 from leyden.runtimes.layout import Ground
 from leyden.runtimes.sides import Side
-from leyden.settings import Settings
+from leyden.settings import Settings, own_names
 
 
 @asynccontextmanager
@@ -92,7 +92,7 @@ class Joined:
             grpc_port=settings.node_grpc_port,
             peer_port=settings.node_peer_port,
             grace_s=settings.node_stop_grace_s,
-            cors_origins=gateways.origins(settings),
+            cors_origins=own_names.origins(settings),
             logs=Logs(files=settings.node_log_files, file_mb=settings.node_log_file_mb),
         )
         trusts = local_nodes.trusting(authority)

@@ -20,7 +20,7 @@ def examined(*, as_json: bool) -> int:
     """Try each item, print it as it is tried, and return the exit code."""
     # Imported here: `leyden doctor` alone has to work where little is installed.
     production = importlib.import_module("leyden.app.production")
-    running = importlib.import_module("leyden.cli.operator.running")
+    running = importlib.import_module("leyden.cli.operator.running_shop")
 
     async def tried(platform: "Platform") -> "list[Result]":
         return await _printed(production.examine(platform), as_json=as_json)

@@ -9,13 +9,11 @@ from enum import StrEnum, auto
 from typing import Final
 from urllib.parse import parse_qs, urlsplit
 
-from leyden.domain import webhook_urls
 from leyden.errors import Malformed
 from leyden.schemas.subscriptions import FORMATS
 
 _ESCAPED: Final = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 _MARKDOWN: Final = str.maketrans({each: f"\\{each}" for each in "\\*_`~|<>@#[]()"})
-_HIDDEN: Final = "/…"
 
 
 class Format(StrEnum):
@@ -59,7 +57,8 @@ def check_url(format_: Format, url: str) -> None:
 
 def shown_url(url: str) -> str:
     """Return a chat's URL with everything after the host masked."""
-    return f"{webhook_urls.origin(url)}{_HIDDEN}"
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}/…"
 
 
 def message(format_: Format, text: str) -> str:

@@ -4,18 +4,14 @@ A public key that is not a point of secp256k1, or an address that we may not con
 is rejected before the channel is priced.
 """
 
-import re
 from typing import Final
 
-from leyden.domain import hosts
+from leyden.domain import hosts, public_keys
 from leyden.errors import Malformed
 from leyden.values import Struct
 
 PEER_PORT: Final = 9_735  # lnd's default
-_KEY = re.compile(r"0[23][0-9a-f]{64}")
-_FIELD_PRIME: Final = 2**256 - 2**32 - 977  # of secp256k1: y² = x³ + 7
 _LONGEST: Final = 400
-_KEY_DIGITS: Final = 66
 
 
 class Destination(Struct, frozen=True, kw_only=True):
@@ -34,9 +30,9 @@ def parse(text: str, *, field: str) -> tuple[str, str]:
         raise Malformed(f"{field}: must be a public key, or public key@host:port")
     key, at, host = text.strip().partition("@")
     key = key.lower()
-    if not is_key(key):
+    if not public_keys.is_valid(key):
         raise Malformed(
-            f"{field}: must begin with a public key: {_KEY_DIGITS} hex digits, "
+            f"{field}: must begin with a public key: {public_keys.DIGITS} hex digits, "
             "beginning with 02 or 03, that are a point of secp256k1"
         )
     if not at:
@@ -48,14 +44,3 @@ def parse(text: str, *, field: str) -> tuple[str, str]:
             "and connect your node to seller_uri"
         )
     return key, dialled
-
-
-def is_key(text: str) -> bool:
-    """Return whether this is a valid public key of a node."""
-    if not _KEY.fullmatch(text):
-        return False
-    x = int.from_bytes(bytes.fromhex(text[2:]))
-    if x >= _FIELD_PRIME:
-        return False
-    square = (pow(x, 3, _FIELD_PRIME) + 7) % _FIELD_PRIME
-    return pow(square, (_FIELD_PRIME - 1) // 2, _FIELD_PRIME) == 1

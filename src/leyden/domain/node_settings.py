@@ -10,18 +10,23 @@ does not start (a smallest channel above the largest).
 import re
 import unicodedata
 from collections.abc import Callable, Mapping
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from leyden.domain import remote_signers, webhook_urls, whitelist
 from leyden.domain.addresses import Reach
 from leyden.domain.combining_marks import compose
 from leyden.domain.webhook_urls import USUAL, Allowed
 from leyden.errors import Malformed
-from leyden.schemas.node_settings import TABLE, Settings, SettingsAnswer
+from leyden.schemas.node_settings import (
+    MASK,
+    TABLE,
+    Settings,
+    SettingsAnswer,
+    for_log,
+)
 from leyden.schemas.settings import Kind, Setting
 from leyden.values import Struct, asdict, fields, hiding, replace
 
-MASK: Final = "********"  # shown instead of a secret; sent back, it changes nothing
 SMALLEST_CHANNEL: Final = 20_000  # lnd's own default for minchansize
 LARGEST_CHANNEL: Final = 16_777_215
 LARGEST_WUMBO_CHANNEL: Final = 1_000_000_000
@@ -29,7 +34,6 @@ _LONGEST_ALIAS: Final = 32  # bytes, not characters
 _UNSHOWABLE: Final = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 _COLOR = re.compile(r"#[0-9A-Fa-f]{6}")
 _DIGITS = re.compile(r"[0-9]{1,16}")
-Shown = TypeVar("Shown")
 _SPEAKABLE = re.compile(r"[A-Za-z0-9_]{1,40}")
 
 
@@ -140,19 +144,6 @@ def differences(
 def _plain(settings: NodeSettings, name: str) -> str | bool:
     value: str | bool | tuple[str, ...] = getattr(settings, name)
     return ", ".join(value) if isinstance(value, tuple) else value
-
-
-def for_log(name: str, value: Shown) -> Shown | str:
-    """Return a setting's value in a form for logs; of a URL, scheme and host.
-
-    A value that is masked already stays unchanged, as does one of an unknown setting.
-    """
-    setting = TABLE.get(name)
-    if setting is None or not setting.is_hidden or not value:
-        return value
-    if setting.kind is Kind.URL:
-        return f"{webhook_urls.origin(str(value))}/…"
-    return MASK
 
 
 def show(settings: NodeSettings, *, webhook_secret: str) -> dict[str, object]:

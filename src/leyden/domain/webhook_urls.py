@@ -63,12 +63,6 @@ def check(url: str, allowed: Allowed = USUAL, *, field: str = "webhook") -> str:
     return url
 
 
-def origin(url: str) -> str:
-    """Return scheme, host and port of a URL; the rest is often secret."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
-
-
 def check_address(url: str, reach: Reach, *, field: str = "webhook") -> None:
     """Raise Malformed if the URL's host is an address that may not be called.
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from leyden.domain.destinations import is_key
+from leyden.domain import public_keys
 from leyden.lnd import home
 
 _MAGIC: Final = 0xED0CDAED
@@ -28,7 +28,6 @@ _BUCKET: Final = struct.Struct("<QQ")  # root page, sequence number
 _IS_BRANCH, _IS_LEAF = 0x01, 0x02
 _PAGE_SIZES: Final = frozenset(2**power for power in range(9, 17))
 _MOST_PAGES: Final = 64  # overflow pages of a page, and levels of the tree
-_KEY_BYTES: Final = 33
 
 _NODES: Final = b"graph-node"
 _OWN: Final = b"source"
@@ -45,7 +44,7 @@ def read(channel_db: Path) -> str:
             found = _Database(file.fileno()).value(_NODES, _OWN).hex()
     except (OSError, struct.error, _NoFile):
         return ""
-    return found if len(found) == 2 * _KEY_BYTES and is_key(found) else ""
+    return found if public_keys.is_valid(found) else ""
 
 
 class _Database:

@@ -1,7 +1,6 @@
 """The options of a node's lnd that the platform sets."""
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
@@ -14,11 +13,9 @@ from leyden.lnd import keys
 from leyden.lnd.chains import Backend, Chain, check_backend
 from leyden.lnd.conf import Lines
 from leyden.lnd.keys import Key
+from leyden.settings.own_names import check_origins
 from leyden.values import Struct, field
 
-_ORIGIN = re.compile(
-    r"https?://[A-Za-z0-9.\-]+(:[0-9]{1,5})?|https?://\[[0-9a-f:]+\](:[0-9]{1,5})?"
-)
 _LEVELS: Final = {"trace", "debug", "info", "warn", "error", "critical", "off"}
 # Options that the file may contain more than once.
 REPEATABLE: Final = frozenset(
@@ -68,12 +65,6 @@ class Options(Struct, frozen=True, kw_only=True):
             raise SetupError(f"log level: must be one of {', '.join(sorted(_LEVELS))}")
         if not self.rest_listen or not self.rpc_listen:
             raise SetupError("a node needs addresses to serve REST and gRPC on")
-
-
-def check_origins(origins: Iterable[str]) -> None:
-    """Raise SetupError for a text that is not an origin as browsers send it."""
-    if not all(map(_ORIGIN.fullmatch, origins)):
-        raise SetupError("an origin must look like https://dashboard.example")
 
 
 def lines(settings: NodeSettings, options: Options, home: Path) -> Lines:

@@ -1,6 +1,6 @@
 """Resumable reading of a log that lnd rotates.
 
-A place names a file and how much of it was read; it is stored in the
+A position names a file and how much of it was read; it is stored in the
 database. An inode alone does not identify a file: compressing an old log
 frees its inode, and a new log may get it. So the first bytes are stored too:
 they begin with the time, to the millisecond.
@@ -17,6 +17,7 @@ from contextlib import ExitStack
 from io import BufferedIOBase
 from typing import Final
 
+from leyden.domain.log_positions import LogPosition
 from leyden.lnd.home import open_theirs
 from leyden.lnd.log import last_height, out_of_order
 from leyden.lnd.rotated import UNREADABLE, Part, Rotated, newest, rotated, unread
@@ -31,51 +32,38 @@ _INODE: Final = (1 << 63) - 1  # what databases store; some file systems use 64 
 _TRIES: Final = 3  # each fails if the log is rotated at that moment
 
 
-class Place(Struct, frozen=True):
-    """The read position in a log: which file, and up to which byte."""
-
-    inode: int = 0
-    offset: int = 0
-    head: bytes = b""
-    rotated: int = 0  # the number of the newest rotated file at that time
-
-
-BEGINNING: Final = Place()  # before the very first line
-END: Final = Place(offset=-1)  # after the last line at the time of the read
-
-
 class NewLines(Struct, frozen=True, kw_only=True):
     """The new lines of a log, and the new read position."""
 
-    place: Place
+    position: LogPosition
     complaints: tuple[str, ...] = ()
     height: int = 0  # of the last block it mentions; 0 if unknown
     behind: bool = False  # nothing was read: call `catch_up`
     complete: bool = True  # whether each line was read
 
 
-def read_new(path: str, place: Place) -> NewLines | None:
+def read_new(path: str, position: LogPosition) -> NewLines | None:
     """Read new lines quickly; return None if there are none."""
     try:
         stat = os.stat(path)  # noqa: PTH116  half the cost of Path.stat
     except OSError:
         return None  # lnd has not started yet, or is between two files
-    same = stat.st_ino & _INODE == place.inode
-    if same and stat.st_size == place.offset:
+    same = stat.st_ino & _INODE == position.inode
+    if same and stat.st_size == position.offset:
         return None
-    if place.offset < 0:
+    if position.offset < 0:
         return _from_the_end(path)
-    if same and 0 < stat.st_size - place.offset <= MOST_BYTES:
-        return _read_on(path, place)
-    return NewLines(place=place, behind=True)
+    if same and 0 < stat.st_size - position.offset <= MOST_BYTES:
+        return _read_on(path, position)
+    return NewLines(position=position, behind=True)
 
 
-def catch_up(path: str, place: Place) -> NewLines:
+def catch_up(path: str, position: LogPosition) -> NewLines:
     """Read new lines, including those in files rotated meanwhile.
 
     1. List the rotated files and open the log; if it was rotated in between, retry.
-    2. Find the unread part: the rest of the place's file, the files after it, and the
-       log.
+    2. Find the unread part: the rest of the file it was in, the files after it, and
+       the log.
     3. Read that, the newest 16 MiB of it.
     """
     for _ in range(_TRIES):
@@ -83,10 +71,10 @@ def catch_up(path: str, place: Place) -> NewLines:
         try:
             with open_theirs(path) as log:
                 if newest(rotated(path)) == newest(old):
-                    return _caught_up(log, old, place)
+                    return _caught_up(log, old, position)
         except OSError:
             break  # lnd is between two files: the next call reads it
-    return NewLines(place=place)
+    return NewLines(position=position)
 
 
 def height_at_the_end(path: str) -> int:
@@ -108,25 +96,25 @@ def _from_the_end(path: str) -> NewLines | None:
         return None
 
 
-def _read_on(path: str, place: Place) -> NewLines:
+def _read_on(path: str, position: LogPosition) -> NewLines:
     findings = _Findings()
     try:
         with open_theirs(path) as log:
-            if not _is_file_of(log, place):
-                return NewLines(place=place, behind=True)
-            end = findings.read(log, place.offset, place.offset + MOST_BYTES)
-            return findings.result(log, end, place.rotated)
+            if not _is_file_of(log, position):
+                return NewLines(position=position, behind=True)
+            end = findings.read(log, position.offset, position.offset + MOST_BYTES)
+            return findings.result(log, end, position.rotated)
     except OSError:
-        return NewLines(place=place)
+        return NewLines(position=position)
 
 
-def _is_file_of(log: BufferedIOBase, place: Place) -> bool:
-    """Return whether this is the file of the place."""
+def _is_file_of(log: BufferedIOBase, position: LogPosition) -> bool:
+    """Return whether this is the file of the position."""
     stat = os.fstat(log.fileno())
     return (
-        stat.st_ino & _INODE == place.inode
-        and stat.st_size >= place.offset
-        and os.pread(log.fileno(), len(place.head), 0) == place.head
+        stat.st_ino & _INODE == position.inode
+        and stat.st_size >= position.offset
+        and os.pread(log.fileno(), len(position.head), 0) == position.head
     )
 
 
@@ -164,7 +152,7 @@ class _Findings:
         inode = os.fstat(log.fileno()).st_ino & _INODE
         head = os.pread(log.fileno(), _HEAD, 0)[:offset]
         return NewLines(
-            place=Place(inode, offset, head, rotated),
+            position=LogPosition(inode, offset, head, rotated),
             complaints=tuple(self.complaints),
             height=self.height,
         )
@@ -176,18 +164,18 @@ class _Findings:
         ]
 
 
-def _caught_up(log: BufferedIOBase, old: Rotated, place: Place) -> NewLines:
+def _caught_up(log: BufferedIOBase, old: Rotated, position: LogPosition) -> NewLines:
     size = os.fstat(log.fileno()).st_size
-    start, parts, complete = place.offset, list[Part](), True
+    start, parts, complete = position.offset, list[Part](), True
     findings = _Findings()
     with ExitStack() as stack:
-        if not _is_file_of(log, place):
+        if not _is_file_of(log, position):
             parts, complete = unread(
                 old,
                 stack,
-                since=place.rotated,
-                offset=place.offset,
-                head=place.head,
+                since=position.rotated,
+                offset=position.offset,
+                head=position.head,
             )
             start = 0
         too_many = sum(part.left for part in parts) + size - start - MOST_BEHIND

@@ -12,12 +12,13 @@ caller retries.
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import Final, Protocol
 
+from leyden.domain.log_positions import LogPosition
 from leyden.domain.node_settings import NodeSettings
 from leyden.domain.nodes import Node
 from leyden.domain.observations import Observation
 from leyden.domain.starts import NEVER, Start
 from leyden.lnd.home import Tls
-from leyden.lnd.tail import NewLines, Place
+from leyden.lnd.tail import NewLines
 from leyden.values import Struct, hiding
 
 OnObservation = Callable[[str, Observation], None]
@@ -183,15 +184,15 @@ class Homes(Protocol):
         """Return the public key that lnd wrote down; "" before its first unlocking."""
         ...
 
-    def read_changes(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, position: LogPosition) -> HomeChanges:
         """Return the changes; cheap enough to be called for every node all the time.
 
-        The log is read from this place on. If it has grown too much since, it is not
+        The log is read from this position on. If it has grown too much since, it is not
         read but marked as `behind`: call `catch_up`.
         """
         ...
 
-    async def catch_up(self, node: Node, place: Place) -> NewLines:
+    async def catch_up(self, node: Node, position: LogPosition) -> NewLines:
         """Read the rest of a node's log, however much there is."""
         ...
 

@@ -4,9 +4,10 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping
 
+from leyden.domain.log_positions import LogPosition
 from leyden.domain.nodes import Node, RuntimeName
 from leyden.domain.observations import Observation
-from leyden.lnd.tail import NewLines, Place
+from leyden.lnd.tail import NewLines
 from leyden.runtimes.base import (
     Checkpoint,
     HomeChanges,
@@ -84,13 +85,13 @@ class SeveralHomes:
         """Return the node's public key, where it can be read."""
         return await self._homes[node.runtime].public_key(node)
 
-    def read_changes(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, position: LogPosition) -> HomeChanges:
         """Return the changes in the node's folder."""
-        return self._homes[node.runtime].read_changes(node, place)
+        return self._homes[node.runtime].read_changes(node, position)
 
-    async def catch_up(self, node: Node, place: Place) -> NewLines:
+    async def catch_up(self, node: Node, position: LogPosition) -> NewLines:
         """Read the rest of a node's log."""
-        return await self._homes[node.runtime].catch_up(node, place)
+        return await self._homes[node.runtime].catch_up(node, position)
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
         """Delete plaintext macaroons and return their names."""

@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Final
 
 from leyden import processes
+from leyden.domain.log_positions import LogPosition
 from leyden.domain.nodes import Node
 from leyden.files import open_theirs_below
 from leyden.lnd import home, identity, sweep, tail
 from leyden.lnd.chains import Chain
-from leyden.lnd.tail import NewLines, Place
+from leyden.lnd.tail import NewLines
 from leyden.processes import Identity
 from leyden.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Usage
 from leyden.runtimes.layout import MOST_OUTPUT, Layout
@@ -73,12 +74,12 @@ class LocalHomes:
         file = home.graph(self._layout.home(node), self._chain(node))
         return await asyncio.to_thread(identity.read, file)
 
-    def read_changes(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, position: LogPosition) -> HomeChanges:
         """Return the changes; without any this takes three stats, 5 µs."""
         files = self._files_of(node)
         files.is_followed = True
         _limit_size(files.output)
-        new_lines = tail.read_new(files.log, place)
+        new_lines = tail.read_new(files.log, position)
         if new_lines is not None:
             files.height = new_lines.height or files.height
         try:
@@ -93,10 +94,10 @@ class LocalHomes:
             files.mark = mark
         return HomeChanges(channel_backup=backup or None, log=new_lines)
 
-    async def catch_up(self, node: Node, place: Place) -> NewLines:
+    async def catch_up(self, node: Node, position: LogPosition) -> NewLines:
         """Read the rest of the log, in a thread: 16 MiB take tenths of a second."""
         files = self._files_of(node)
-        new_lines = await asyncio.to_thread(tail.catch_up, files.log, place)
+        new_lines = await asyncio.to_thread(tail.catch_up, files.log, position)
         files.height = new_lines.height or files.height
         return new_lines
 

@@ -9,6 +9,7 @@ drops it when it changes others (docs/decisions/0112).
 
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Generic, TypeVar, get_args
+from urllib.parse import urlsplit
 
 from msgspec import NODEFAULT, Meta
 
@@ -17,7 +18,9 @@ from leyden.values import Struct, fields, replace
 
 _LARGEST_ON_THE_WIRE: Final = 2**32 - 1  # fees travel to peers as 32 bits
 
+MASK: Final = "********"  # shown instead of a secret; sent back, it changes nothing
 Addresses = TypeVar("Addresses", bound=Sequence[str])
+Shown = TypeVar("Shown")
 
 
 class Settings(Struct, Generic[Addresses], frozen=True, kw_only=True):
@@ -394,3 +397,17 @@ IN_FORMS: Final = tuple(
     for setting in sorted(TABLE.values(), key=lambda each: each.place)
     if setting.group is group
 )
+
+
+def for_log(name: str, value: Shown) -> Shown | str:
+    """Return a setting's value in a form for logs; of a URL, scheme and host.
+
+    A value that is masked already stays unchanged, as does one of an unknown setting.
+    """
+    setting = TABLE.get(name)
+    if setting is None or not setting.is_hidden or not value:
+        return value
+    if setting.kind is Kind.URL:
+        url = urlsplit(str(value))
+        return f"{url.scheme}://{url.netloc}/…"
+    return MASK

@@ -3,6 +3,7 @@
 from contextlib import AsyncExitStack
 
 from leyden.domain.times import Clock
+from leyden.services.channels import sources
 from leyden.services.channels.shop import Shop
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.emailing import Emailing
@@ -32,3 +33,8 @@ class Platform(Struct, frozen=True, kw_only=True):
     samples: Samples = field(default_factory=Samples)
     # What ends once the database is closed.
     afterwards: AsyncExitStack = field(default_factory=AsyncExitStack)
+
+    @property
+    def sells_direct(self) -> bool:
+        """Whether channels are sold to a node that the order names."""
+        return self.shop is not None and sources.sells_direct(self.shop)

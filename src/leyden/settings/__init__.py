@@ -7,6 +7,6 @@ docs/settings.md lists them.
 """
 
 from leyden.settings.fields import Settings, every_setting
-from leyden.settings.reading import BESIDE, PREFIX, load
+from leyden.settings.reading import BESIDE, PREFIX, load, words
 
-__all__ = ["BESIDE", "PREFIX", "Settings", "every_setting", "load"]
+__all__ = ["BESIDE", "PREFIX", "Settings", "every_setting", "load", "words"]

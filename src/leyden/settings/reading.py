@@ -27,6 +27,11 @@ REMOVED = {
 }
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Split a comma-separated setting into its words."""
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
 def load(environment: Mapping[str, str]) -> Settings:
     """Read the settings; name a wrong or unknown one, with the reason."""
     given = _from_environment(environment)

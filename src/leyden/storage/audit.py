@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from leyden.domain.accounts import new_id
-from leyden.domain.node_settings import for_log
 from leyden.domain.times import from_us, to_us
+from leyden.schemas.node_settings import for_log
 from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile
 from leyden.values import Struct
 
@@ -16,6 +16,8 @@ sql = SqlFile("audit")
 
 Value = str | int | bool | None
 FIRST = (AFTER_ALL, "")  # a position after every entry
+PLATFORM: Final = "platform"  # the actor where nobody asked
+NODE_FAILED: Final = "node failed"  # an action, whose reason its owner may read
 
 
 class Line(Struct, frozen=True, kw_only=True):

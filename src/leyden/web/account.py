@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 from webauthn.helpers import bytes_to_base64url
 
-from leyden.errors import Refused
+from leyden.errors import NotFound, Refused
 from leyden.services.people import (
     authenticators,
     email_addresses,
@@ -134,6 +134,15 @@ async def add_passkey(visit: Visit) -> Response:
         now=visit.now,
     )
     return await done(visit, change, "passkey")
+
+
+async def ask_remove_passkey(visit: Visit) -> Response:
+    """Ask before a passkey is removed."""
+    wanted = visit.query.text("passkey")
+    for each in await passkeys.list_(visit.platform, visit.who):
+        if each.id.hex() == wanted:
+            return visit.ask("remove-passkey", back=_URL, passkey=each)
+    raise NotFound
 
 
 async def remove_passkey(visit: Visit) -> Response:

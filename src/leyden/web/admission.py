@@ -5,24 +5,31 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from leyden.domain.sign_in import Right
+from leyden.domain.sign_in import Right, SignedIn
 from leyden.errors import Forbidden, NotFound
 from leyden.services.people import sign_in
+from leyden.services.platform import Platform
 from leyden.web.pages import Page, Who
 from leyden.web.visits import HOME, Visit, local_url, to_sign_in
+
+
+async def identify(platform: Platform, session: str) -> SignedIn | None:
+    """Return the person signed in with this cookie; None if not valid."""
+    if not session:
+        return None
+    return await sign_in.find(platform, session, now=platform.clock())
 
 
 async def recognise(visit: Visit) -> None:
     """Identify the person and role; the second time, check them again."""
     visit.now = visit.platform.clock()
-    session = visit.cookies.session
-    found = (
-        await sign_in.find(visit.platform, session, now=visit.now) if session else None
-    )
+    found = await visit.identify()
     whole = found is not None and found.session.whole
     visit.somebody = found if whole else None
     visit.half = None if found is None or whole else found.session
-    visit.token = sign_in.form_token(visit.platform, session if whole else visit.guest)
+    visit.token = sign_in.form_token(
+        visit.platform, visit.cookies.session if whole else visit.guest
+    )
     wanted = visit.path.get("organization_id")
     visit.place = next(
         (

@@ -15,7 +15,6 @@ from typing import Any, Final
 from starlette.responses import Response
 
 from leyden.errors import LeydenError
-from leyden.services.people import sign_in
 from leyden.storage.database import Database
 from leyden.web.open_streams import OpenStreams
 from leyden.web.visits import Visit
@@ -69,9 +68,8 @@ async def _may(visit: Visit) -> bool:
 
     That is one of their organization, or of the installation, which is for operators.
     """
-    session = visit.cookies.session
     try:
-        found = await sign_in.find(visit.platform, session, now=visit.platform.clock())
+        found = await visit.identify()
     except LeydenError:
         return False  # the database is away
     if found is None:

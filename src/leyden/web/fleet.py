@@ -2,7 +2,6 @@
 
 from leyden.domain.sign_in import Right
 from leyden.errors import NodeAway
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.nodes.fleet import Fleet, FleetSettings
 from leyden.web.visits import Visit
 
@@ -12,13 +11,6 @@ def fleet_of(visit: Visit) -> Fleet:
     if (fleet := visit.platform.fleet) is None:
         raise NodeAway("This platform runs no nodes.")
     return fleet
-
-
-def dispatcher_of(visit: Visit) -> Dispatcher:
-    """Return what sends webhooks; raise NodeAway if nothing is sent from here."""
-    if (dispatcher := visit.platform.dispatcher) is None:
-        raise NodeAway("This platform sends no webhooks.")
-    return dispatcher
 
 
 def rules_of(visit: Visit) -> FleetSettings:

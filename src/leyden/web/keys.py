@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from leyden.domain.accounts import Scope
 from leyden.domain.sign_in import scopes_of
-from leyden.errors import Malformed, Refused
+from leyden.errors import Malformed, NotFound, Refused
 from leyden.services.people import api_keys
 from leyden.web.visits import Visit, redirect
 
@@ -37,6 +37,15 @@ async def create(visit: Visit) -> Response:
     except Refused as error:
         return await _shown(visit, wrong=error, name=form.text("name"))
     return visit.render("keys/made.html", key=key, text=text)
+
+
+async def ask_revoke(visit: Visit) -> Response:
+    """Ask before a key is revoked."""
+    wanted = visit.query.text("key")
+    for key in await visit.rows.keys.list_(visit.organization_id):
+        if key.id == wanted and key.is_live(visit.now):
+            return visit.ask("revoke-key", back=f"{visit.root}/keys", key=key)
+    raise NotFound
 
 
 async def revoke(visit: Visit) -> Response:

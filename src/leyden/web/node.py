@@ -11,7 +11,6 @@ from leyden.domain.nodes import Action, Node
 from leyden.domain.versions import Release
 from leyden.errors import LeydenError, Malformed
 from leyden.gateway.base import Traffic
-from leyden.services.channels import sources
 from leyden.services.nodes import commands, connecting, housekeeping, views
 from leyden.services.nodes.fleet import Fleet
 from leyden.web import changes as changing
@@ -55,8 +54,7 @@ async def show(visit: Visit) -> Response:
         settings=view.settings,
         way=way,
         ports=fleet.rules.ports,
-        sells_direct=visit.platform.shop is not None
-        and sources.sells_direct(visit.platform.shop),
+        sells_direct=visit.platform.sells_direct,
         offers_peers=bool(fleet.rules.peer_ports),
         usage=usage,
         cpu_cores=visit.platform.samples.cpu_cores(node.id, usage, now=visit.now),

@@ -11,6 +11,7 @@ import logging
 import secrets
 import time
 from collections.abc import Iterable, MutableMapping
+from functools import partial
 from typing import Any
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -25,7 +26,13 @@ from leyden.services.shared import turns
 from leyden.services.shared.limits import Requests
 from leyden.services.shared.request_body import ClientLeft, read_body
 from leyden.web import forms
-from leyden.web.admission import check_may, is_stranger, recognise, sign_in_first
+from leyden.web.admission import (
+    check_may,
+    identify,
+    is_stranger,
+    recognise,
+    sign_in_first,
+)
 from leyden.web.assets import assets
 from leyden.web.cookies import Cookies
 from leyden.web.forms import Form
@@ -127,6 +134,7 @@ class Site:
             templates=self._templates,
             streams=self.streams,
             cookies=cookies,
+            identify=partial(identify, self._platform, cookies.session),
             path=scope.get("path_params", {}),
             guest=guest,
             url=f"{scope['path']}?{query}" if query else scope["path"],

@@ -8,13 +8,13 @@ from starlette.responses import Response
 from leyden.domain.accounts import Scope
 from leyden.domain.events import types_of, visible
 from leyden.domain.sign_in import scopes_of
-from leyden.errors import Refused
+from leyden.errors import Away, Refused
 from leyden.schemas.subscriptions import FORMATS
 from leyden.services.deliveries import manual_deliveries, owned_subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.storage.subscriptions import Subscription
+from leyden.web import words
 from leyden.web.events import log_of, log_root, type_groups
-from leyden.web.fleet import dispatcher_of
 from leyden.web.forms import Form
 from leyden.web.visits import Visit
 
@@ -88,6 +88,16 @@ async def shown(
     )
 
 
+def ask_rotate(
+    visit: Visit, name: str, *, back: str, shows_secret: bool = False
+) -> Response:
+    """Ask before the secret of an endpoint is replaced, which it may be sent."""
+    signs = words.span(dispatcher_of(visit).rules.old_secret_signs)
+    return visit.ask(
+        "rotate-secret", back=back, name=name, signs=signs, shows_secret=shows_secret
+    )
+
+
 async def find(visit: Visit) -> Subscription:
     """Return the endpoint that a path names."""
     dispatcher, own, subscription_id = identify(visit)
@@ -103,6 +113,13 @@ def format_of(typed: Form) -> str:
 def _echoed(typed: Form) -> str:
     """Return the URL that was typed; that of a chat is a secret."""
     return typed.text("url") if format_of(typed) == FORMATS[0] else ""
+
+
+def dispatcher_of(visit: Visit) -> Dispatcher:
+    """Return what sends webhooks; raise Away if nothing is sent from here."""
+    if (dispatcher := visit.platform.dispatcher) is None:
+        raise Away("This platform sends no webhooks.")
+    return dispatcher
 
 
 def identify(visit: Visit) -> tuple[Dispatcher, str, str]:

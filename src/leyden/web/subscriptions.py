@@ -15,9 +15,7 @@ from leyden.services.deliveries import (
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.values import replace
 from leyden.web import subscription_pages as pages
-from leyden.web.confirmations import asked, of_secret
 from leyden.web.events import log_of, log_root
-from leyden.web.fleet import dispatcher_of
 from leyden.web.forms import Form
 from leyden.web.visits import Visit, redirect
 
@@ -35,7 +33,7 @@ async def create(visit: Visit) -> Response:
     try:
         wanted = replace(_wanted(form), format=parse_format(pages.format_of(form)))
         made, secret = await subscriptions.create(
-            dispatcher_of(visit),
+            pages.dispatcher_of(visit),
             log_of(visit),
             f"{form.key('once')}{_SUFFIX}",
             wanted,
@@ -98,9 +96,7 @@ async def ask_resend(visit: Visit) -> Response:
     """Ask before everything since an event is sent again."""
     found = await pages.find(visit)
     after = visit.query.text("after")
-    return asked(
-        visit, "resend", back=pages.root(visit), subscription=found, after=after
-    )
+    return visit.ask("resend", back=pages.root(visit), subscription=found, after=after)
 
 
 async def resend(visit: Visit) -> Response:
@@ -113,7 +109,7 @@ async def resend(visit: Visit) -> Response:
 async def ask_rotate(visit: Visit) -> Response:
     """Ask before the secret is replaced."""
     found = await pages.find(visit)
-    return of_secret(visit, found.url, back=pages.root(visit))
+    return pages.ask_rotate(visit, found.url, back=pages.root(visit))
 
 
 async def rotate(visit: Visit) -> Response:
@@ -133,8 +129,8 @@ async def rotate(visit: Visit) -> Response:
 async def ask_delete(visit: Visit) -> Response:
     """Ask before the endpoint is deleted."""
     found = await pages.find(visit)
-    template = "delete-subscription"
-    return asked(visit, template, back=pages.root(visit), subscription=found)
+    back = pages.root(visit)
+    return visit.ask("delete-subscription", back=back, subscription=found)
 
 
 async def delete(visit: Visit) -> Response:

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 
 from leyden.domain.accounts import Role
-from leyden.errors import Refused, Taken, TooMany
+from leyden.errors import NotFound, Refused, Taken, TooMany
 from leyden.services.people import invitations, sign_in, team
 from leyden.web import sign_in_pages
 from leyden.web.visits import HOME, Visit, redirect
@@ -35,6 +35,17 @@ async def invite(visit: Visit) -> Response:
     )
 
 
+async def ask_withdraw(visit: Visit) -> Response:
+    """Ask before an invitation is revoked."""
+    wanted, back = visit.query.text("invitation"), f"{visit.root}/team"
+    for each in await invitations.list_(
+        visit.platform, visit.organization_id, now=visit.now
+    ):
+        if each.id == wanted:
+            return visit.ask("withdraw-invitation", back=back, invitation=each)
+    raise NotFound
+
+
 async def withdraw(visit: Visit) -> Response:
     """Revoke an invitation."""
     await invitations.withdraw(
@@ -58,6 +69,15 @@ async def set_role(visit: Visit) -> Response:
         now=visit.now,
     )
     return redirect(f"{visit.root}/team")
+
+
+async def ask_remove(visit: Visit) -> Response:
+    """Ask before a member is removed."""
+    wanted, back = visit.query.text("user"), f"{visit.root}/team"
+    for each in await team.members(visit.platform, visit.organization_id):
+        if each.person.id == wanted:
+            return visit.ask("remove-member", back=back, member=each)
+    raise NotFound
 
 
 async def remove(visit: Visit) -> Response:

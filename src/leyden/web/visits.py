@@ -28,6 +28,7 @@ class Visit(Struct, kw_only=True):
     templates: Environment
     streams: OpenStreams
     cookies: Cookies
+    identify: Callable[[], Awaitable[SignedIn | None]]  # whose session it is by now
     guest: str  # the token of a visitor who is not signed in
     path: Mapping[str, str]
     url: str
@@ -95,6 +96,28 @@ class Visit(Struct, kw_only=True):
         if refused is not None and refused.retry_after_s is not None:
             response.headers["retry-after"] = str(refused.retry_after_s)
         return response
+
+    def ask(
+        self,
+        question: str,
+        *,
+        back: str,
+        refused: LeydenError | None = None,
+        **shown: Any,
+    ) -> HTMLResponse:
+        """Ask before what can't be undone; the question names the consequence.
+
+        The address of an action answers GET with its question, and does it on POST.
+        Without scripts the question is a page; leyden.js shows it as a dialog.
+        """
+        action = self.url.partition("?")[0]
+        return self.render(
+            f"confirm/{question}.html",
+            action=action,
+            back=back,
+            refused=refused,
+            **shown,
+        )
 
 
 Handler = Callable[[Visit], Awaitable[Response]]

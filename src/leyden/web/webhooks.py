@@ -5,7 +5,8 @@ from starlette.responses import Response
 from leyden.errors import Refused
 from leyden.services.nodes import commands, views, webhooks
 from leyden.web import node
-from leyden.web.fleet import dispatcher_of, fleet_of, node_root, which
+from leyden.web.fleet import fleet_of, node_root, which
+from leyden.web.subscription_pages import ask_rotate, dispatcher_of
 from leyden.web.visits import Visit, redirect
 
 _AT_A_TIME = 25
@@ -51,6 +52,13 @@ async def redeliver(visit: Visit) -> Response:
     except Refused as error:
         return await _shown(visit, wrong=error)
     return redirect(f"{node_root(visit)}/webhook?done=sent")
+
+
+async def ask_rotate_secret(visit: Visit) -> Response:
+    """Ask before the secret is replaced."""
+    node = await views.get(fleet_of(visit), *which(visit))
+    back = f"{node_root(visit)}/webhook"
+    return ask_rotate(visit, node.name, back=back, shows_secret=True)
 
 
 async def rotate_secret(visit: Visit) -> Response:

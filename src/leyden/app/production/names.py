@@ -9,9 +9,10 @@ from typing import Final
 
 import aiohttp
 
-from leyden.app import authorities, gateways
+from leyden.app import authorities
 from leyden.certificates.authority import Authority
 from leyden.services.platform import Platform
+from leyden.settings import own_names
 
 _HERE: Final = (".localhost", ".local", ".test", ".invalid")
 
@@ -45,7 +46,8 @@ async def api(platform: Platform) -> str:
     """Call the API at its public address."""
     settings = platform.settings
     origin = next(
-        (each for each in gateways.origins(settings) if each.startswith("https://")), ""
+        (each for each in own_names.origins(settings) if each.startswith("https://")),
+        "",
     )
     if not origin:
         return (

@@ -6,11 +6,11 @@ from typing import Final
 
 import aiohttp
 
-from leyden.app import gateways
 from leyden.services.operators import oversight
 from leyden.services.operators.backups import places, results
 from leyden.services.operators.backups.results import Kind
 from leyden.services.platform import Platform
+from leyden.settings import own_names
 
 _DRILLED: Final = timedelta(hours=26)
 _QUARTER: Final = timedelta(days=92)
@@ -58,7 +58,7 @@ async def metrics(platform: Platform) -> str:
     settings = platform.settings
     if not settings.metrics_port:
         return "set metrics_port, and scrape it"
-    host = gateways.local_names(settings.metrics_host)[0]
+    host = own_names.local_names(settings.metrics_host)[0]
     url = f"http://{host}:{settings.metrics_port}/metrics"
     try:
         async with aiohttp.ClientSession() as session, session.get(url) as response:

@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from leyden.cli.operator.running import on_shop
+from leyden.cli.operator.running_shop import on_shop
 from leyden.cli.output import (
     as_json,
     print_counts,

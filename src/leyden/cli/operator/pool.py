@@ -11,7 +11,7 @@ from leyden import settings
 from leyden.app.opening import opened
 from leyden.app.pool import account_of
 from leyden.cli.groups import Group
-from leyden.cli.operator.running import on_shop
+from leyden.cli.operator.running_shop import on_shop
 from leyden.cli.output import as_json, operator, print_one
 from leyden.domain.auction import AuctionAccount
 from leyden.domain.orders import Order

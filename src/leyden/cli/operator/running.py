@@ -1,15 +1,13 @@
-"""Running commands against the treasury and market of `leyden up`."""
+"""Running commands with the settings of `leyden up`, if it runs here."""
 
 import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 from leyden import settings
-from leyden.app.shop import open_for_payments, shop_of
 from leyden.cli.operator import database
 from leyden.services.platform import Platform
 from leyden.settings.private_chain import running_settings
-from leyden.values import replace
 
 Result = TypeVar("Result")
 
@@ -20,16 +18,3 @@ def on_running(step: Callable[[Platform], Awaitable[Result]]) -> Result:
     A running server is not required.
     """
     return database.run(step, running_settings(settings.load(os.environ)))
-
-
-def on_shop(step: Callable[[Platform], Awaitable[Result]]) -> Result:
-    """Run one step with the shop as well, if one is configured."""
-
-    async def run(platform: Platform) -> Result:
-        shop = shop_of(platform)
-        if shop is None:
-            return await step(platform)
-        async with open_for_payments(shop, listening=False):
-            return await step(replace(platform, shop=shop))
-
-    return on_running(run)

@@ -2,7 +2,7 @@
 
 import click
 
-from leyden.cli.operator.running import on_shop
+from leyden.cli.operator.running_shop import on_shop
 from leyden.cli.output import as_json, print_fields, print_json, print_rows
 from leyden.errors import SetupError
 from leyden.services.channels import lease_watch, seller_balance

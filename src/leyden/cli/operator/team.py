@@ -6,7 +6,6 @@ from urllib.parse import urlencode
 
 import click
 
-from leyden.app import gateways
 from leyden.cli.groups import Group
 from leyden.cli.operator.organization_option import on_organization, organization_option
 from leyden.cli.output import as_json, operator, print_list, print_one
@@ -16,6 +15,7 @@ from leyden.errors import NotFound
 from leyden.services.people import invitations
 from leyden.services.people import team as teams
 from leyden.services.platform import Platform
+from leyden.settings import own_names
 
 Result = TypeVar("Result")
 
@@ -97,7 +97,7 @@ def invite(email: str, organization: str, role: str, *, as_json: bool) -> None:
             actor=operator(),
             now=platform.clock(),
         )
-        origin = gateways.main_origin(platform.settings)
+        origin = own_names.main_origin(platform.settings)
         return {
             "email": made.email,
             "role": made.role,

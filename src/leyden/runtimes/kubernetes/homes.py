@@ -10,9 +10,10 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Final
 
+from leyden.domain.log_positions import LogPosition
 from leyden.domain.nodes import Node
 from leyden.errors import ClusterAway, NodeAway
-from leyden.lnd.tail import NewLines, Place
+from leyden.lnd.tail import NewLines
 from leyden.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Reports, Usage
 from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
@@ -74,15 +75,15 @@ class KubernetesHomes:
         del node
         return ""
 
-    def read_changes(self, node: Node, place: Place) -> HomeChanges:
+    def read_changes(self, node: Node, position: LogPosition) -> HomeChanges:
         """Return no changes: the companion reports them."""
-        del node, place
+        del node, position
         return NO_CHANGES
 
-    async def catch_up(self, node: Node, place: Place) -> NewLines:
+    async def catch_up(self, node: Node, position: LogPosition) -> NewLines:
         """Return no lines: the companion reports them."""
         del node
-        return NewLines(place=place)
+        return NewLines(position=position)
 
     async def sweep(self, node: Node) -> tuple[str, ...]:
         """Delete nothing: the companion deletes macaroons."""

@@ -10,11 +10,10 @@ from typing import Final
 
 from leyden.domain.nodes import Cause, Node, Trouble
 from leyden.errors import CannotStart
+from leyden.storage import audit
 from leyden.storage.stores import Stores
 
 _NONE: Final = Trouble(cause=Cause.UNEXPLAINED, reason="", why="")
-FAILED: Final = "node failed"
-PLATFORM: Final = "platform"  # who acts where nobody asked
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
 _FULL: Final = "The disk of the node's machine is full. The operator must free space."
 _OTHER: Final = "lnd could not start. Ask the operator: the log says why."
@@ -29,8 +28,8 @@ async def note(
         return
     await tx.audit.add(
         at=now,
-        actor=PLATFORM,
-        action=FAILED,
+        actor=audit.PLATFORM,
+        action=audit.NODE_FAILED,
         subject=before.id,
         organization_id=before.organization_id,
         reason=reason,

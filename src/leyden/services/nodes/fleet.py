@@ -91,5 +91,8 @@ RELOCATION = "relocation"
 WATCH = "watcher"  # in the one process that watches all nodes
 ROUTES = "routes"
 HOUSEKEEPING = "housekeeping"
+ONIONS = "onions"
 CERTIFICATES = "certificates"
 EVERYTHING = "all"
+# What only a process of the home does, and loses when the nodes move to another one.
+OF_THE_HOME = (NODE, RELOCATION, WATCH, ROUTES, HOUSEKEEPING, ONIONS)

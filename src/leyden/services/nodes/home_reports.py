@@ -2,7 +2,7 @@
 
 A companion reports again until a report was taken, so each may come twice: a backup is
 known by its digest, macaroons are counted from the companion's start on, and lines of
-the log count only from the place on up to which the log was read.
+the log count only from the position on up to which the log was read.
 
 Companion and platform are upgraded one after the other, in either order: a field that
 one of them does not know is ignored, and a field that is new is optional.
@@ -14,10 +14,10 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
+from leyden.domain.log_positions import LogPosition
 from leyden.domain.nodes import Node
 from leyden.errors import Forbidden, Malformed, NotFound
 from leyden.lnd.log import out_of_order
-from leyden.lnd.tail import Place
 from leyden.runtimes.base import Usage
 from leyden.services.nodes import backups, home_events
 from leyden.services.nodes.fleet import Fleet
@@ -85,7 +85,7 @@ async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
         known = before.macaroons_removed if before and before.run == report.run else 0
         if (new := report.macaroons_removed - known) > 0:
             await home_events.record_removed(tx, node, number=new, now=now)
-        place = await _log_read(tx, fleet, node, report.log)
+        position = await _log_read(tx, fleet, node, report.log)
         await tx.node_reports.keep(
             NodeReport(
                 node_id=node.id,
@@ -100,7 +100,7 @@ async def take(fleet: Fleet, node: Node, report: Report) -> Taken:
             await tx.node_keys.keep(node.id, report.public_key)
         if report.log_tail:
             await tx.node_reports.keep_log_tail(node.id, zlib.compress(report.log_tail))
-    return Taken(log=place)
+    return Taken(log=position)
 
 
 class Reported:
@@ -155,12 +155,12 @@ async def _log_read(
 ) -> LogPlace | None:
     """Announce what a log has said since it was last read; return how far it is."""
     kept = await tx.log_places.find(node.id)
-    known = _shown(kept.place) if kept else None
+    known = _shown(kept.position) if kept else None
     if reported is None or reported.since != known:
         return known  # the companion reads on from there
     until = reported.until
-    place = Place(until.inode, until.offset, until.head)
-    if not await tx.log_places.move(node.id, place, was=kept.edition if kept else 0):
+    position = LogPosition(until.inode, until.offset, until.head)
+    if not await tx.log_places.move(node.id, position, was=kept.edition if kept else 0):
         return known
     if reported.lines:
         await home_events.announce_out_of_order(
@@ -169,5 +169,5 @@ async def _log_read(
     return until
 
 
-def _shown(place: Place) -> LogPlace:
-    return LogPlace(inode=place.inode, offset=place.offset, head=place.head)
+def _shown(position: LogPosition) -> LogPlace:
+    return LogPlace(inode=position.inode, offset=position.offset, head=position.head)

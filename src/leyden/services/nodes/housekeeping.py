@@ -108,11 +108,11 @@ class Housekeeping:
     async def _announce_log_events(self, node: Node, read: NewLines) -> None:
         """Announce what the node's log reports; store how far it was read."""
         if read.behind:
-            read = await self._fleet.homes.catch_up(node, read.place)
+            read = await self._fleet.homes.catch_up(node, read.position)
         if not read.complete:
             log.warning("node %s: skipped a part of its log", node.id)
         if not read.complaints:
-            self._places.note(node, read.place)
+            self._places.note(node, read.position)
             return
         now = self._fleet.clock()
         try:
@@ -120,7 +120,7 @@ class Housekeeping:
                 await home_events.announce_out_of_order(
                     tx, node, read.complaints[0], now=now
                 )
-                await self._places.keep(tx, node, read.place)
+                await self._places.keep(tx, node, read.position)
         except Stale as error:
             log.info("node %s: told by another", node.id, extra={"why": error.message})
 

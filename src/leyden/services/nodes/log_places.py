@@ -8,10 +8,10 @@ that are read again after a kill are known to hold no event.
 from collections.abc import Iterable
 from typing import Final
 
+from leyden.domain.log_positions import BEGINNING, LogPosition
 from leyden.domain.nodes import Node
 from leyden.errors import Stale
-from leyden.lnd.tail import BEGINNING, Place
-from leyden.storage.log_places import KeptPlace
+from leyden.storage.log_places import StoredPosition
 from leyden.storage.stores import Stores
 from leyden.values import Struct
 
@@ -19,21 +19,21 @@ from leyden.values import Struct
 _KEPT_EVERY: Final = 1 << 16
 _KEPT_AT_ONCE: Final = 500  # others wait for the transaction
 _FEW: Final = 50  # up to here each is read by itself
-_NEW: Final = KeptPlace(BEGINNING, 0)
+_NEW: Final = StoredPosition(BEGINNING, 0)
 
 
 class _Known(Struct):
-    kept: KeptPlace
-    place: Place
+    kept: StoredPosition
+    position: LogPosition
 
     @property
     def is_far(self) -> bool:
         """Whether a restart would reread much, or look in other files."""
-        kept, place = self.kept.place, self.place
+        kept, position = self.kept.position, self.position
         return (
-            kept.inode != place.inode
-            or kept.rotated != place.rotated
-            or abs(place.offset - kept.offset) >= _KEPT_EVERY
+            kept.inode != position.inode
+            or kept.rotated != position.rotated
+            or abs(position.offset - kept.offset) >= _KEPT_EVERY
         )
 
 
@@ -56,17 +56,17 @@ class LogPlaces:
             else:
                 kept = everywhere.get(node_id)
             kept = kept or _NEW
-            self._known[node_id] = _Known(kept, kept.place)
+            self._known[node_id] = _Known(kept, kept.position)
 
-    def of(self, node: Node) -> Place:
+    def of(self, node: Node) -> LogPosition:
         """Return the log position of a node whose position is loaded."""
-        return self._known[node.id].place
+        return self._known[node.id].position
 
-    def note(self, node: Node, place: Place) -> None:
+    def note(self, node: Node, position: LogPosition) -> None:
         """Set the position in memory: nothing to announce up to here."""
-        self._known[node.id].place = place
+        self._known[node.id].position = position
 
-    async def keep(self, tx: Stores, node: Node, place: Place) -> None:
+    async def keep(self, tx: Stores, node: Node, position: LogPosition) -> None:
         """Store the position with the events announced up to here.
 
         Raise Stale if another process read on from the same position: that
@@ -74,7 +74,7 @@ class LogPlaces:
         """
         # Forgotten, so that the next look loads it: this commit may fail.
         known = self._known.pop(node.id)
-        if not await tx.log_places.move(node.id, place, was=known.kept.edition):
+        if not await tx.log_places.move(node.id, position, was=known.kept.edition):
             raise Stale(f"node {node.id}: somebody else reads its log")
 
     async def flush(self, tx: Stores) -> None:
@@ -82,8 +82,8 @@ class LogPlaces:
         far = [(id_, known) for id_, known in self._known.items() if known.is_far]
         for node_id, known in far[:_KEPT_AT_ONCE]:
             edition = known.kept.edition
-            if await tx.log_places.move(node_id, known.place, was=edition):
-                known.kept = KeptPlace(known.place, edition + 1)
+            if await tx.log_places.move(node_id, known.position, was=edition):
+                known.kept = StoredPosition(known.position, edition + 1)
             else:
                 del self._known[
                     node_id

@@ -30,7 +30,6 @@ from leyden.storage.stores import Stores
 from leyden.tor.base import Tor
 from leyden.values import replace
 
-ONIONS: Final = "onions"  # a kind of task
 # Nobody waits for less: a service that is new takes Tor a minute to announce.
 _LOOK_EVERY: Final = timedelta(seconds=10)
 

@@ -1,10 +1,10 @@
 """Webhooks, as owners use them: listing, sending again, testing, new secrets."""
 
-from leyden.domain.node_settings import MASK
 from leyden.domain.nodes import Node
 from leyden.domain.sign_in import Right
 from leyden.domain.webhooks import Type, status_of_test
 from leyden.errors import Conflict
+from leyden.schemas.node_settings import MASK
 from leyden.services.deliveries import manual_deliveries, subscriptions
 from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Rotated

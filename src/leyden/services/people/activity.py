@@ -4,9 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from leyden.services.nodes import failures
 from leyden.services.platform import Platform
-from leyden.storage.audit import Line
+from leyden.storage.audit import NODE_FAILED, PLATFORM, Line
 from leyden.values import Struct
 
 MOST: Final = 50  # entries of one page
@@ -62,7 +61,7 @@ def _entry(
     keys: Mapping[str, str],
     nodes: Mapping[str, str],
 ) -> Entry:
-    shown = _SHOWN | {"reason"} if line.action == failures.FAILED else _SHOWN
+    shown = _SHOWN | {"reason"} if line.action == NODE_FAILED else _SHOWN
     return Entry(
         at=line.at,
         actor=_actor(line.actor, people, keys),
@@ -78,7 +77,7 @@ def _actor(actor: str, people: Mapping[str, str], keys: Mapping[str, str]) -> st
     kind, _, id_ = actor.partition(":")
     if kind == "key":
         return f"API key {keys.get(id_, id_[:8])}"
-    if actor == failures.PLATFORM:
+    if actor == PLATFORM:
         return "Leyden"
     return people.get(actor, "Operator")
 

@@ -14,7 +14,7 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
-from leyden.domain import destinations, lsps1, pricing
+from leyden.domain import lsps1, pricing, public_keys
 from leyden.domain.destinations import Destination
 from leyden.domain.lsps1 import Offer, Source, WantedChannel
 from leyden.domain.openings import ZERO_CONF
@@ -86,7 +86,7 @@ class Lsps1:
         """
         offer = (await self._refresh()).offer
         wanted = lsps1.parse_order(params, offer, beside=beside)
-        if not destinations.is_key(who.peer):
+        if not public_keys.is_valid(who.peer):
             raise lsps1.invalid(
                 "public_key", "must be a node's public key: 66 hex digits"
             )

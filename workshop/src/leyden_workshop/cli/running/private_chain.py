@@ -11,7 +11,6 @@ from typing import Any
 import click
 
 from leyden import logs, settings
-from leyden.app.dispatcher import words
 from leyden.app.opening import opened
 from leyden.cli.building import building
 from leyden.cli.output import print_fields, print_json, print_one, print_rows
@@ -20,6 +19,7 @@ from leyden.daemons import build as builds
 from leyden.daemons.operator_binaries import own as owned
 from leyden.daemons.progress import Progress, State, Step
 from leyden.errors import SetupError
+from leyden.settings import words
 from leyden_workshop.devnet import actions, first_run, overview, trading
 from leyden_workshop.devnet import scenario as stories
 
