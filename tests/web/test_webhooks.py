@@ -70,22 +70,6 @@ async def test_a_test_shows_what_the_receiver_answered_as_text(
     assert "delivered" in (await alice.get(page)).text
 
 
-async def test_who_tests_too_often_is_told_when_to_go_on(
-    alice: Visitor, fleet_harness: FleetHarness, sender: FakeSender
-) -> None:
-    page = await with_webhook(alice, fleet_harness)
-    for _ in range(10):
-        assert (await alice.submit(f"{page}/test")).status == 303
-    delivery = re.search(r'value="(msg_\w+)"', (await alice.get(page)).text)
-    assert delivery is not None
-    for path, fields in (("test", {}), ("redeliver", {"delivery": delivery[1]})):
-        refused = await alice.submit(f"{page}/{path}", fields)
-        assert refused.status == 429
-        assert "try again in 6 s" in refused.text
-        assert refused.header("retry-after") == "6"
-    assert len(sender.received) == 10
-
-
 async def test_a_url_that_is_none_is_refused_and_kept_to_be_mended(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
