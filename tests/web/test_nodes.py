@@ -332,17 +332,6 @@ async def test_a_long_list_comes_in_pages(
     assert (await alice.get(f"{alice.root}/nodes?page=-1")).status == 400
 
 
-async def test_a_list_shows_what_is_so_now(
-    alice: Visitor, fleet_harness: FleetHarness
-) -> None:
-    await made(alice, fleet_harness)
-    assert "Waiting for wallet" in (await alice.get(f"{alice.root}/nodes")).text
-    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
-    await fleet_harness.settled()
-    assert "Running" in (await alice.get(f"{alice.root}/nodes")).text
-
-
 async def test_every_role_may_what_its_name_says(
     alice: Visitor, platform: Platform, site: Site
 ) -> None:
