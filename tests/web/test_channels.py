@@ -28,15 +28,8 @@ WISH = {
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
-    return Platform(
-        settings=settings,
-        database=world.shop.database,
-        sealer=world.shop.sealer,
-        clock=world.shop.clock,
-        shop=world.shop,
-        fleet=fleet_harness.fleet,
-    )
+def platform(selling: Platform) -> Platform:
+    return selling
 
 
 async def ordered(visitor: Visitor, **changes: str) -> str:

@@ -8,12 +8,9 @@ import pytest
 
 from leyden.domain.accounts import Role
 from leyden.domain.observations import State
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.platform import Platform
-from leyden.settings import Settings
 from leyden.web.site import Site
 from tests.api.flow.conftest import World
-from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_channels import ordered, until
@@ -22,22 +19,8 @@ from tests.web.visitor import Visitor
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
-    shop = world.shop
-    return Platform(
-        settings=settings,
-        database=shop.database,
-        sealer=shop.sealer,
-        clock=shop.clock,
-        shop=shop,
-        fleet=fleet_harness.fleet,
-        dispatcher=Dispatcher(
-            database=shop.database,
-            sealer=shop.sealer,
-            sender=FakeSender(),
-            clock=shop.clock,
-        ),
-    )
+def platform(selling: Platform) -> Platform:
+    return selling
 
 
 async def lines(visitor: Visitor) -> dict[str, str]:

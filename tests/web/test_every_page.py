@@ -6,15 +6,12 @@ import pytest
 
 from leyden.domain.accounts import Role
 from leyden.domain.sign_in import RIGHTS, Right
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.web.pages import Page, Who
 from leyden.web.site import Site
 from leyden.web.table import PAGES
-from tests.api.flow.conftest import World
-from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_channels import ONCE, ordered
@@ -33,22 +30,8 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
-    shop = world.shop
-    return Platform(
-        settings=settings,
-        database=shop.database,
-        sealer=shop.sealer,
-        clock=shop.clock,
-        shop=shop,
-        fleet=fleet_harness.fleet,
-        dispatcher=Dispatcher(
-            database=shop.database,
-            sealer=shop.sealer,
-            sender=FakeSender(),
-            clock=shop.clock,
-        ),
-    )
+def platform(selling: Platform) -> Platform:
+    return selling
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 from playwright.async_api import ViewportSize
 
 from leyden.services.deliveries import letters
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
@@ -17,7 +16,6 @@ from leyden.storage.email_links import EmailLink, LinkKind
 from leyden.web.app import dashboard
 from leyden.web.site import Site
 from tests.api.flow.conftest import World
-from tests.fakes.sender import FakeSender
 from tests.ports import free_port
 from tests.programs import needs
 from tests.services.fleet_harness import FleetHarness
@@ -42,21 +40,8 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
-    return Platform(
-        settings=settings,
-        database=world.shop.database,
-        sealer=world.shop.sealer,
-        clock=world.shop.clock,
-        shop=world.shop,
-        fleet=fleet_harness.fleet,
-        dispatcher=Dispatcher(
-            database=world.shop.database,
-            sealer=world.shop.sealer,
-            sender=FakeSender(),
-            clock=world.shop.clock,
-        ),
-    )
+def platform(selling: Platform) -> Platform:
+    return selling
 
 
 @pytest.fixture

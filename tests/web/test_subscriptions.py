@@ -12,13 +12,9 @@ from leyden.domain.events import ALARMS, INSTALLATION, TYPES, Event
 from leyden.domain.webhooks import verify
 from leyden.errors import RightsChanged
 from leyden.services.deliveries import subscriptions
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from leyden.web.site import Site
 from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
@@ -32,32 +28,6 @@ from tests.web.visitor import Visitor
 
 URL = "https://hooks.harbour.test/events"
 WANTED = {"url": URL, "which": "all", "description": "books", "once": ONCE}
-
-
-@pytest.fixture
-def sender() -> FakeSender:
-    return FakeSender()
-
-
-@pytest.fixture
-def platform(
-    db: Database,
-    sealer: Sealer,
-    settings: Settings,
-    fleet_harness: FleetHarness,
-    sender: FakeSender,
-) -> Platform:
-    dispatcher = Dispatcher(
-        database=db, sealer=sealer, sender=sender, clock=lambda: fleet_harness.now
-    )
-    return Platform(
-        settings=settings,
-        database=db,
-        sealer=sealer,
-        clock=lambda: fleet_harness.now,
-        fleet=fleet_harness.fleet,
-        dispatcher=dispatcher,
-    )
 
 
 async def subscribed(visitor: Visitor, **also: str) -> tuple[str, str]:

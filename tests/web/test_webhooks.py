@@ -2,46 +2,13 @@
 
 import re
 
-import pytest
-
 from leyden.domain.deliveries import Answer
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.test_nodes import made
 from tests.web.visitor import Visitor
 
 URL = "https://hooks.harbour.test/leyden"
-
-
-@pytest.fixture
-def sender() -> FakeSender:
-    return FakeSender()
-
-
-@pytest.fixture
-def platform(
-    db: Database,
-    sealer: Sealer,
-    settings: Settings,
-    fleet_harness: FleetHarness,
-    sender: FakeSender,
-) -> Platform:
-    dispatcher = Dispatcher(
-        database=db, sealer=sealer, sender=sender, clock=lambda: fleet_harness.now
-    )
-    return Platform(
-        settings=settings,
-        database=db,
-        sealer=sealer,
-        clock=lambda: fleet_harness.now,
-        fleet=fleet_harness.fleet,
-        dispatcher=dispatcher,
-    )
 
 
 async def with_webhook(visitor: Visitor, fleet_harness: FleetHarness) -> str:
