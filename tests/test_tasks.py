@@ -1,10 +1,10 @@
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import pytest
 
@@ -13,11 +13,11 @@ from leyden.domain.times import utc_now
 from leyden.errors import DatabaseAway, Lost, Stale
 from leyden.storage.database import Database, open_database
 from leyden.storage.homes import Process
-from leyden.storage.stores import Stores
 from leyden.storage.tasks import Claim
 from leyden.tasks.queues import Queue, retry_after
 from leyden.tasks.work import Work
 from leyden.tasks.worker import Worker
+from tests.away import FailingDatabase
 from tests.metrics import Observed
 
 Handler = Callable[[Work], Awaitable[None]]
@@ -89,17 +89,6 @@ async def test_how_long_a_task_was_due_before_it_was_claimed_is_counted(
     number, seconds = observed.new()
     assert number == 1
     assert 60 <= seconds < 120
-
-
-async def test_what_was_put_before_the_start_runs(db: Database) -> None:
-    lit: list[str] = []
-
-    async def light(work: Work) -> None:
-        lit.append(work.key)
-
-    await put(db, "early")
-    async with Running(db, light):
-        await until(lambda: lit == ["early"])
 
 
 async def test_what_is_due_later_waits(db: Database) -> None:
@@ -217,43 +206,23 @@ async def test_what_has_failed_for_days_is_still_tried_again_after_a_pause(
     assert due - utc_now() > timedelta(seconds=290)
 
 
-class _Faltering:
-    """A database that does not respond for a while."""
-
-    def __init__(self, db: Database) -> None:
-        self.is_away = False
-        self.refused = 0
-        self._db = db
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._db, name)
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Stores]:
-        if self.is_away:
-            self.refused += 1
-            raise DatabaseAway
-        async with self._db.transaction() as tx:
-            yield tx
-
-
 async def test_what_fails_while_the_database_is_away_waits_for_no_claim_to_run_out(
     sqlite_db: Database,
 ) -> None:
-    db = _Faltering(sqlite_db)
+    db = FailingDatabase(sqlite_db)
     lit: list[float] = []
 
     async def light(_: Work) -> None:
         lit.append(time.monotonic())
         if len(lit) == 1:
-            db.is_away = True
+            db.error = DatabaseAway()
             raise DatabaseAway
 
     await put(sqlite_db, "lamp")
     async with Running(cast("Database", db), light):
         await until(lambda: len(lit) == 1)
         await asyncio.sleep(0.3)
-        db.is_away = False
+        db.error = None
         await until(lambda: len(lit) == 2)
         while await left(sqlite_db):
             await asyncio.sleep(0.002)
@@ -408,33 +377,11 @@ async def test_a_claim_that_has_ended_is_not_extended(
     assert await db.reader.tasks.next_due("lamp", now=now) == now
 
 
-class _Surprising:
-    """A database whose transactions fail, while told to, as nobody expects."""
-
-    def __init__(self, db: Database) -> None:
-        self.surprises = 0
-        self.commits = 0
-        self.is_odd = False
-        self._db = db
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._db, name)
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Stores]:
-        if self.is_odd:
-            self.surprises += 1
-            raise ZeroDivisionError
-        async with self._db.transaction() as tx:
-            yield tx
-        self.commits += 1
-
-
 async def test_claims_are_extended_after_an_error_that_nobody_expects(
     db: Database,
 ) -> None:
     """Else others take what is being done, and whoever does it is not told."""
-    odd, begun, may_end = _Surprising(db), asyncio.Event(), asyncio.Event()
+    odd, begun, may_end = FailingDatabase(db), asyncio.Event(), asyncio.Event()
 
     async def light(_: Work) -> None:
         begun.set()
@@ -445,9 +392,9 @@ async def test_claims_are_extended_after_an_error_that_nobody_expects(
     claim_for = timedelta(seconds=0.3)
     async with Running(slow, light, concurrency=1, claim_for=claim_for):
         await begun.wait()
-        odd.is_odd = True
-        await until(lambda: odd.surprises > 0)
-        odd.is_odd = False
+        odd.error = ZeroDivisionError()
+        await until(lambda: odd.refused > 0)
+        odd.error = None
         claimed = odd.commits
         await until(lambda: odd.commits > claimed)  # nothing else is written
         may_end.set()
@@ -478,7 +425,7 @@ async def test_whoever_stops_while_the_database_is_away_asks_it_but_once(
     sqlite_db: Database,
 ) -> None:
     """Each try takes its seconds, and whoever stops us does not wait for hundreds."""
-    db, begun = _Faltering(sqlite_db), 0
+    db, begun = FailingDatabase(sqlite_db), 0
 
     async def hold(_: Work) -> None:
         nonlocal begun
@@ -489,7 +436,7 @@ async def test_whoever_stops_while_the_database_is_away_asks_it_but_once(
         await put(sqlite_db, f"lamp {number}")
     async with Running(cast("Database", db), hold):
         await until(lambda: begun == 5)
-        db.is_away = True
+        db.error = DatabaseAway()
     assert db.refused == 1
 
 

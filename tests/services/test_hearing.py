@@ -12,25 +12,9 @@ from leyden.errors import DatabaseAway
 from leyden.services.channels.payment_stream import listen
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.storage.stores import Stores
+from tests.away import FailingDatabase
 from tests.fakes.payments import FakePayments
 from tests.services.shop_harness import PRICE, ShopHarness, request_of
-
-
-class Frail:
-    """A database that goes away and comes back."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.away = False
-        self.reader = database.reader
-
-    @contextlib.asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Stores]:
-        if self.away:
-            raise DatabaseAway
-        async with self._database.transaction() as tx:
-            yield tx
 
 
 @contextlib.asynccontextmanager
@@ -118,15 +102,15 @@ async def test_what_comes_while_the_database_is_away_is_booked_afterwards(
 ) -> None:
     """F5."""
     order = await harness.create()
-    frail = Frail(harness.database)
+    frail = FailingDatabase(harness.database)
     shaken = replace(harness, database=cast("Database", frail))
     shaken.payments = harness.payments
     async with listening(shaken):
-        frail.away = True
+        frail.error = DatabaseAway()
         harness.payments.pay(request_of(order))
         await until(lambda: not harness.payments.listeners)
         assert await harness.status(order) is Status.WAITING_PAYMENT
-        frail.away = False
+        frail.error = None
         await until_paid(harness, order)
     harness.deafen()
 

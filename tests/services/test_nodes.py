@@ -18,7 +18,7 @@ from leyden.gateway.routes import Address, Listener
 from leyden.services.nodes import certificate_expiry, commands, reconciler, views
 from leyden.services.nodes.fleet import NODE, ROUTES
 from leyden.tasks.work import Work
-from tests.away import BusyDatabase
+from tests.away import FailingDatabase
 from tests.conftest import NOW
 from tests.metrics import Observed
 from tests.services.fleet_harness import (
@@ -472,8 +472,8 @@ async def test_certificates_are_watched_on_after_somebody_was_faster(
 ) -> None:
     await fleet_harness.running()
     fleet_harness.now += timedelta(days=340)
-    busy = BusyDatabase(fleet_harness.fleet.database)
-    busy.is_stale = True
+    busy: Any = FailingDatabase(fleet_harness.fleet.database)
+    busy.error = Stale()
     fleet = values.replace(fleet_harness.fleet, database=busy)
     watching = asyncio.create_task(certificate_expiry.watch(fleet))
     while "could not check" not in logged.text and not watching.done():
