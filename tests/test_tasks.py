@@ -19,6 +19,7 @@ from leyden.tasks.work import Work
 from leyden.tasks.worker import Worker
 from tests.away import FailingDatabase
 from tests.metrics import Observed
+from tests.waiting import until
 
 Handler = Callable[[Work], Awaitable[None]]
 PROCESS = Process(
@@ -46,12 +47,6 @@ class Running:
         self._task.cancel()
         with suppress(asyncio.CancelledError):
             await self._task
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.002)
 
 
 async def left(db: Database) -> bool:

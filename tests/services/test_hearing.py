@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace  # noqa: TID251
 from typing import cast
 
@@ -15,6 +15,7 @@ from leyden.storage.secrets import Sealer
 from tests.away import FailingDatabase
 from tests.fakes.payments import FakePayments
 from tests.services.shop_harness import PRICE, ShopHarness, request_of
+from tests.waiting import until
 
 
 @contextlib.asynccontextmanager
@@ -26,12 +27,6 @@ async def listening(harness: ShopHarness) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.002)
 
 
 async def until_paid(harness: ShopHarness, *orders: Order) -> None:

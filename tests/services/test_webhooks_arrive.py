@@ -3,7 +3,7 @@
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 
@@ -25,6 +25,7 @@ from leyden.webhooks.egress import Egress
 from leyden.webhooks.sender import HttpSender
 from tests.domain.nodes import NOON, a_node
 from tests.services.post import Post
+from tests.waiting import until
 from tests.webhooks.conftest import ANYTHING, LOOPBACK, FixedResolver, Receiver
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
@@ -95,12 +96,6 @@ def a_neighbour(number: int, organization_id: str = "harbour") -> Node:
         slot=100 + number,
         api_endpoint=f"pier-{number}.localhost",
     )
-
-
-async def until(holds: Callable[[], bool], *, within_s: float = 20) -> None:
-    async with asyncio.timeout(within_s):
-        while not holds():
-            await asyncio.sleep(0.002)
 
 
 async def test_an_event_is_there_before_one_can_look(post: Post) -> None:
