@@ -34,7 +34,6 @@ def platform(selling: Platform) -> Platform:
 
 async def ordered(visitor: Visitor, **changes: str) -> str:
     """Order a channel as a person does; give the address of its page."""
-    await visitor.get(f"{visitor.root}/channels/new")
     answer = await visitor.submit(
         f"{visitor.root}/channels/new", {**WISH, "once": ONCE, **changes}
     )
@@ -259,7 +258,6 @@ async def _text(visitor: Visitor, page: str) -> str:
 
 
 async def test_what_is_wrong_is_said_and_nothing_is_lost(alice: Visitor) -> None:
-    await alice.get(f"{alice.root}/channels/new")
     for changes in (
         {"capacity": "12345"},
         {"capacity": "many"},
@@ -279,11 +277,9 @@ async def test_a_coupon_is_redeemed_once_and_its_note_is_text(
     alice: Visitor, charlie: Visitor, world: World
 ) -> None:
     coupon = await world.coupon(21_000, alice.organization_id)
-    await charlie.get(f"{charlie.root}/credit")
     sent = {"coupon": coupon, "once": ONCE}
     foreign = await charlie.submit(f"{charlie.root}/credit", sent)
     assert (foreign.status, "coupon does not exist" in foreign.text) == (404, True)
-    await alice.get(f"{alice.root}/credit")
     for _ in range(2):  # a double click, or a repetition after a lost response
         done = await alice.submit(f"{alice.root}/credit", sent)
         assert done.status == 303
@@ -296,7 +292,6 @@ async def test_another_teams_orders_are_not_there(
     alice: Visitor, charlie: Visitor
 ) -> None:
     order_id = (await ordered(alice)).rpartition("/")[2]
-    await charlie.get(f"{charlie.root}/channels")
     for root in (charlie.root, alice.root):
         page = f"{root}/channels/{order_id}"
         assert (await charlie.get(page)).status == 404

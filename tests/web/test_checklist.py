@@ -83,7 +83,6 @@ async def test_each_step_is_ticked_once_it_is_done_and_then_all_are_gone(
     assert await button(alice) == f"Create key {root}/keys"
 
     key = {"name": "backend", "scope": "node", "once": str(uuid.uuid4())}
-    await alice.get(f"{root}/keys")
     assert (await alice.submit(f"{root}/keys", key)).status == 200
     assert await button(alice) == f"Add webhook {node}/webhook"
 
@@ -97,7 +96,6 @@ async def test_a_deleted_node_counts_no_more(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     node = await made(alice, fleet_harness)
-    await alice.get(node)
     await alice.submit(f"{node}/delete", {"name": "harbour light"})
     await fleet_harness.work()
     await fleet_harness.settled()
@@ -118,7 +116,6 @@ async def test_a_role_sees_what_it_can_do(
 async def test_who_has_many_nodes_needs_no_first_steps(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    await alice.get(f"{alice.root}/nodes/new")
     for place in range(9):
         wish = filled(f"beacon {place}", once=str(uuid.uuid4()))
         assert (await alice.submit(f"{alice.root}/nodes/new", wish)).status == 303

@@ -25,7 +25,6 @@ async def made(
     visitor: Visitor, fleet_harness: FleetHarness, name: str = "harbour light"
 ) -> str:
     """Make a node as a person does; give the address of its page."""
-    await visitor.get(f"{visitor.root}/nodes/new")
     answer = await visitor.submit(f"{visitor.root}/nodes/new", filled(name))
     assert answer.status == 303, answer.text
     await fleet_harness.work()
@@ -107,7 +106,6 @@ async def test_sent_twice_it_is_made_once(
 async def test_what_is_wrong_is_said_and_nothing_that_was_typed_is_lost(
     alice: Visitor,
 ) -> None:
-    await alice.get(f"{alice.root}/nodes/new")
     shown = await alice.submit(
         f"{alice.root}/nodes/new",
         filled(whitelist="not an address", alias="<b>light</b>", minchansize="30000"),
@@ -157,7 +155,6 @@ async def test_the_whitelist_changes_without_a_restart(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     page = f"{await made(alice, fleet_harness)}/whitelist"
-    await alice.get(page)
     answer = await alice.submit(page, {"whitelist": "203.0.113.9\n\n 2001:db8::/32"})
     assert answer.location == f"{page}?done=saved"
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
@@ -238,7 +235,6 @@ async def test_a_node_is_deleted_by_typing_its_name(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     page = await made(alice, fleet_harness)
-    await alice.get(page)
     refused = await alice.submit(f"{page}/delete", {"name": "harbour"})
     assert refused.status == 400
     assert "Nothing was deleted" in refused.text

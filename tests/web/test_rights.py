@@ -64,7 +64,6 @@ async def test_an_owner_who_becomes_an_admin_makes_no_owner_any_more(
 ) -> None:
     of = alice.organization_id
     await person(platform, alice.site, "dora", of, Role.OWNER)
-    await alice.get(f"{alice.root}/team")
     hesitant.happens = lambda: become(platform, "alice", Role.ADMIN, of)
     fields = {"user": await user_id(platform, "bob"), "role": "owner"}
     refused = await alice.submit(f"{alice.root}/team/role", fields)
@@ -77,7 +76,6 @@ async def test_a_key_that_spends_is_made_by_who_may_spend_now(
     alice: Visitor, platform: Platform, hesitant: Hesitant
 ) -> None:
     of = alice.organization_id
-    await alice.get(f"{alice.root}/keys")
     hesitant.happens = lambda: become(platform, "alice", Role.DEVELOPER, of)
     fields = {"name": "backend", "scope": "flow", "once": ONCE}
     assert (await alice.submit(f"{alice.root}/keys", fields)).status == 403
@@ -133,7 +131,6 @@ async def test_a_browser_that_is_signed_out_meanwhile_changes_nothing(
     alice: Visitor, nobody: Visitor, platform: Platform, hesitant: Hesitant, path: str
 ) -> None:
     assert (await nobody.sign_in("alice@example.org", PASSWORD)).status == 303
-    await alice.get("/app/account")
 
     async def out() -> None:
         await nobody.get("/app/account")

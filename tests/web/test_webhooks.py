@@ -13,7 +13,6 @@ URL = "https://hooks.harbour.test/leyden"
 
 async def with_webhook(visitor: Visitor, fleet_harness: FleetHarness) -> str:
     page = f"{await made(visitor, fleet_harness)}/webhook"
-    await visitor.get(page)
     saved = await visitor.submit(page, {"webhook": URL})
     assert saved.location == f"{page}?done=saved"
     return page
@@ -41,7 +40,6 @@ async def test_a_url_that_is_none_is_refused_and_kept_to_be_mended(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     page = f"{await made(alice, fleet_harness)}/webhook"
-    await alice.get(page)
     refused = await alice.submit(page, {"webhook": "ftp://harbour"})
     assert (refused.status, 'value="ftp://harbour"' in refused.text) == (400, True)
     untold = await alice.submit(f"{page}/test")
