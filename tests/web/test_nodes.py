@@ -4,7 +4,6 @@ import asyncio
 import re
 from html import unescape
 
-from leyden.domain.accounts import Role
 from leyden.domain.observations import State
 from leyden.runtimes.base import Usage
 from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
@@ -13,9 +12,7 @@ from leyden.services.nodes.samples import EVERY
 from leyden.services.platform import Platform
 from leyden.tasks.queues import CLAIM_FOR
 from leyden.tasks.work import Work
-from leyden.web.site import Site
 from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import person
 from tests.web.visitor import Visitor
 
 FOREIGN = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
@@ -326,15 +323,6 @@ async def test_a_long_list_comes_in_pages(
     assert second.text.count("<tr>") == 4
     assert (await alice.get(f"{alice.root}/nodes?page=99")).text.count("<tr>") == 4
     assert (await alice.get(f"{alice.root}/nodes?page=-1")).status == 400
-
-
-async def test_every_role_may_what_its_name_says(
-    alice: Visitor, platform: Platform, site: Site
-) -> None:
-    may = {Role.ADMIN: 200, Role.DEVELOPER: 200, Role.BILLING: 403, Role.VIEWER: 403}
-    for role, status in may.items():
-        someone = await person(platform, site, role, alice.organization_id, role)
-        assert (await someone.get(f"{alice.root}/nodes/new")).status == status
 
 
 def fields(text: str) -> dict[str, str]:
