@@ -121,8 +121,6 @@ async def test_the_first_coins_ever_for_an_order_that_has_ended_are_found(
     harness.payments.mine(1_000)
     harness.deafen()
     async with listening(harness):
-        async with asyncio.timeout(10):
-            while not await harness.credit():
-                await asyncio.sleep(0.002)
+        await until(harness.credit)
     harness.deafen()
     assert await harness.credit() == PRICE
