@@ -54,6 +54,12 @@ async def left(db: Database) -> bool:
     return await db.reader.tasks.next_due("lamp", now=later) is not None
 
 
+async def until_none_left(db: Database) -> None:
+    async with asyncio.timeout(30):
+        while await left(db):
+            await asyncio.sleep(0.005)
+
+
 async def test_what_is_put_runs_once(db: Database) -> None:
     lit: list[str] = []
 
@@ -64,8 +70,7 @@ async def test_what_is_put_runs_once(db: Database) -> None:
         for number in range(50):
             await put(db, f"lamp {number}")
         await until(lambda: len(lit) == 50)
-        while await left(db):
-            await asyncio.sleep(0.002)
+        await until_none_left(db)
     assert sorted(lit) == sorted(f"lamp {number}" for number in range(50))
 
 
@@ -126,8 +131,7 @@ async def test_put_while_it_runs_it_runs_once_more(db: Database) -> None:
         assert runs == 1  # never twice at once
         finish.set()
         await until(lambda: runs == 2)
-        while await left(db):
-            await asyncio.sleep(0.002)
+        await until_none_left(db)
 
 
 async def test_two_workers_never_run_one_key_at_once(db: Database) -> None:
@@ -145,8 +149,7 @@ async def test_two_workers_never_run_one_key_at_once(db: Database) -> None:
     async with Running(db, light), Running(db, light), Running(db, light):
         for _ in range(20):
             await asyncio.gather(*(put(db, f"lamp {number}") for number in range(5)))
-        while await left(db):
-            await asyncio.sleep(0.01)
+        await until_none_left(db)
     assert runs >= 5
 
 
@@ -219,8 +222,7 @@ async def test_what_fails_while_the_database_is_away_waits_for_no_claim_to_run_o
         await asyncio.sleep(0.3)
         db.error = None
         await until(lambda: len(lit) == 2)
-        while await left(sqlite_db):
-            await asyncio.sleep(0.002)
+        await until_none_left(sqlite_db)
 
 
 async def test_a_worker_that_lost_its_claim_changes_nothing(db: Database) -> None:
@@ -344,8 +346,7 @@ async def test_a_claim_is_extended_while_the_work_goes_on(db: Database) -> None:
     async with with_it(), with_it():
         await put(db, "slow lamp")
         await until(lambda: runs == 1)
-        while await left(db):
-            await asyncio.sleep(0.01)
+        await until_none_left(db)
     assert runs == 1
 
 
@@ -393,8 +394,7 @@ async def test_claims_are_extended_after_an_error_that_nobody_expects(
         claimed = odd.commits
         await until(lambda: odd.commits > claimed)  # nothing else is written
         may_end.set()
-        while await left(db):
-            await asyncio.sleep(0.002)
+        await until_none_left(db)
 
 
 async def test_stopping_gives_claims_back_at_once(db: Database) -> None:
@@ -449,12 +449,6 @@ async def test_done_and_the_work_itself_are_one_commit(db: Database) -> None:
     async with Running(db, light):
         await until_none_left(db)
     assert len(await db.reader.audit.latest()) == 1
-
-
-async def until_none_left(db: Database) -> None:
-    async with asyncio.timeout(10):
-        while await left(db):
-            await asyncio.sleep(0.01)
 
 
 async def test_what_a_killed_process_held_is_free_for_the_next_at_once(
