@@ -19,13 +19,15 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.web.app import dashboard
 from leyden.web.site import Site
-from tests.api.flow.conftest import World
+from tests.api.flow.conftest import World, world
 from tests.conftest import NOW
 from tests.fakes.sender import FakeSender
 from tests.mail_server import MailServer, mail_server
 from tests.services.emailed import emailing
 from tests.services.fleet_harness import FleetHarness
 from tests.web.visitor import HOST, Visitor
+
+__all__ = ["world"]  # a fixture
 
 PASSWORD = "a lamp in the harbour"
 SESSION = "leyden-session-8000"

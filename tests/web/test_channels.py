@@ -34,6 +34,7 @@ def platform(selling: Platform) -> Platform:
 
 async def ordered(visitor: Visitor, **changes: str) -> str:
     """Order a channel as a person does; give the address of its page."""
+    await visitor.get(f"{visitor.root}/channels/new")
     answer = await visitor.submit(
         f"{visitor.root}/channels/new", {**WISH, "once": ONCE, **changes}
     )
