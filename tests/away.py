@@ -1,10 +1,11 @@
-"""Databases that went away or are busy, as those who ask them see it."""
+"""Databases that went away or fail, as those who ask them see it."""
 
 from collections.abc import AsyncIterator, Hashable
 from contextlib import asynccontextmanager
 from datetime import datetime
+from typing import Any
 
-from leyden.errors import DatabaseAway, Stale
+from leyden.errors import DatabaseAway
 from leyden.storage.database import Database
 from leyden.storage.statements import Row, Wake
 from leyden.storage.stores import Stores
@@ -60,46 +61,24 @@ class AwayDatabase:
         """Let go of nothing."""
 
 
-class BusyDatabase:
-    """A database in which others move what is to be moved first, while `is_stale`."""
-
-    is_alone = True
-    look_every_s = 1.0
+class FailingDatabase:
+    """A database that fails to begin transactions while there is an `error`."""
 
     def __init__(self, database: Database) -> None:
+        self.error: Exception | None = None
+        self.refused = 0
+        self.commits = 0
         self._database = database
-        self.reader = database.reader
-        self.is_stale = False
 
-    async def edition(self) -> Hashable:
-        """Return the database's own."""
-        return await self._database.edition()
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._database, name)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Stores]:
-        """Begin one, unless somebody else was first."""
-        if self.is_stale:
-            raise Stale
+        """Begin one, or fail."""
+        if self.error is not None:
+            self.refused += 1
+            raise self.error
         async with self._database.transaction() as tx:
             yield tx
-
-    @asynccontextmanager
-    async def snapshot(self) -> AsyncIterator[Stores]:
-        """Show the database's own."""
-        async with self._database.snapshot() as stores:
-            yield stores
-
-    def listen(self, wake: Wake) -> None:
-        """Announce what the database announces."""
-        self._database.listen(wake)
-
-    async def now(self) -> datetime:
-        """Return the database's own."""
-        return await self._database.now()
-
-    async def durability_risks(self) -> list[str]:
-        """Return the database's own."""
-        return await self._database.durability_risks()
-
-    async def close(self) -> None:
-        """Leave the database to whoever opened it."""
+        self.commits += 1

@@ -21,7 +21,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -205,15 +205,12 @@ class Installation:
             check=False,
         )
 
-    def start(self, word: str, *, port: int = 8000, by: Sequence[str] = ()) -> Program:
-        """Start `serve` or `worker` there, and do not wait for it.
-
-        `by` begins the command.
-        """
+    def start(self, word: str, *, port: int = 8000) -> Program:
+        """Start `serve` or `worker` there, and do not wait for it."""
         log = self.folder / f"{self.at.name}-{word}-{len(self.begun)}.log"
         with log.open("wb") as out:
             outer = subprocess.Popen(
-                self.at.command(*by, sys.executable, "-c", _PROGRAM, word),
+                self.at.command(sys.executable, "-c", _PROGRAM, word),
                 env={**self.environment, "LEYDEN_API_PORT": str(port)},
                 stdout=out,
                 stderr=out,

@@ -26,7 +26,6 @@ TOGETHER: Mapping[str, tuple[str, ...]] = {
         "tests/devcluster/test_callers.py",
         "tests/devcluster/test_moves.py",
         "tests/devcluster/test_chart.py",
-        "tests/devcluster/test_clocks.py",
         "tests/devcluster/test_outages.py",
         "tests/devcluster/test_installed.py",
         "tests/devcluster/test_informer.py",

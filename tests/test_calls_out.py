@@ -7,40 +7,27 @@ from the internet, Go and uv, goes through proxies.
 
 import asyncio
 import contextlib
-import json
 import os
-import ssl
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from functools import partial
-from ipaddress import ip_network
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from cryptography.hazmat.primitives.asymmetric import ec
 
 from leyden import processes
-from leyden.certificates.acme import AcmeAccount, AcmeIssuer
-from leyden.cli.claim import rest
 from leyden.cli.running.local_platform import health
 from leyden.client import ApiError, Client
-from leyden.domain.webhook_urls import Allowed
 from leyden.errors import LeydenError
-from leyden.lnd.client import connect
 from leyden.lnd.connection import Access as TreasuryAccess
-from leyden.lnd.states import Address, Watch
 from leyden.market.poold import Access as PooldAccess
 from leyden.market.poold import Poold
 from leyden.market.stubs import trader_pb2
 from leyden.payments.treasury import Treasury
 from leyden.trust import fetching
-from leyden.webhooks.egress import Egress
-from leyden.webhooks.sender import HttpSender
-from leyden_workshop.devnet import access, auctioneer, calls, chain
-from leyden_workshop.devnet.first_run import FILE
 from tests.authority import Authority
 
 if TYPE_CHECKING:
@@ -138,44 +125,6 @@ async def ask_treasury(door: Door, certificate: Path, macaroon: Path) -> None:
         await treasury.close()
 
 
-async def ask_node(door: Door, certificate: Path, _: Path) -> None:
-    tls = ssl.create_default_context(cafile=certificate)
-    async with connect(Address("127.0.0.1", door.port, "pier.test"), tls) as lnd:
-        await lnd.call("GET", "/v1/state")
-
-
-async def watch_node(door: Door, certificate: Path, _: Path) -> None:
-    tls = ssl.create_default_context(cafile=certificate)
-    address = Address("127.0.0.1", door.port, "pier.test")
-    watch = Watch(address, tls, lambda _: None)
-    try:
-        async with asyncio.timeout(10):
-            while not door.callers:
-                await asyncio.sleep(0.01)
-    finally:
-        watch.close()
-
-
-async def ask_issuer(door: Door, certificate: Path, _: Path) -> None:
-    issuer = AcmeIssuer(
-        f"https://{door.address}/directory",
-        AcmeAccount(key=ec.generate_private_key(ec.SECP256R1())),
-        tls=ssl.create_default_context(cafile=certificate),
-    )
-    try:
-        await issuer.begin("pier.test")
-    finally:
-        await issuer.close()
-
-
-async def send_webhook(door: Door, _: Path, __: Path) -> None:
-    egress = Egress(exceptions=[ip_network("127.0.0.0/8")])
-    allowed = Allowed(schemes=frozenset({"http"}), ports=range(1, 65_536))
-    sender = HttpSender(egress, allowed=allowed, deadline_s=5)
-    async with sender.open(f"http://{door.address}/", "harbour") as line:
-        await line.post({}, b"{}")
-
-
 async def use_the_library(door: Door, _: Path, __: Path) -> None:
     client = Client(f"http://{door.address}", "a-key", organization="harbour")
     with contextlib.closing(client):
@@ -204,58 +153,15 @@ async def run_the_example(door: Door, certificate: Path, _: Path) -> None:
     await asyncio.to_thread(run, check=False, timeout=30)
 
 
-async def ask_btcd(door: Door, certificate: Path, _: Path) -> None:
-    btcd = access.Btcd(
-        address=door.address,
-        user="user",
-        password="password",
-        certificate=str(certificate),
-    )
-    async with chain.connected(btcd) as connected:
-        await connected.call("getblockcount")
-
-
-async def ask_the_chains_lnd(door: Door, certificate: Path, macaroon: Path) -> None:
-    there = access.Lnd(
-        rest=door.address,
-        grpc="",
-        peer="",
-        certificate=str(certificate),
-        macaroon=str(macaroon),
-    )
-    async with rest.opened("lnd", there) as lnd:
-        await lnd.call("GET", "/v1/state")
-
-
-async def ask_the_auctioneer(door: Door, _: Path, __: Path) -> None:
-    there = access.Auctioneer(address=door.address, control=door.address)
-    await auctioneer.status(there)
-
-
-async def play_a_scenario(door: Door, certificate: Path, _: Path) -> None:
-    kept = {"base_url": f"http://{door.address}", "api_key": "a-key"}
-    (certificate.parent / FILE).write_text(json.dumps(kept))
-    async with calls.calling(certificate.parent) as call:
-        await call("GET", "/key", None)
-
-
 @pytest.mark.parametrize(
     "call",
     [
         ask_poold,
         ask_treasury,
-        ask_node,
-        watch_node,
-        ask_issuer,
-        send_webhook,
         use_the_library,
         ask_for_health,
         fetch_a_root,
         run_the_example,
-        ask_btcd,
-        ask_the_chains_lnd,
-        ask_the_auctioneer,
-        play_a_scenario,
     ],
 )
 async def test_no_proxy_of_the_environment_is_called(

@@ -4,7 +4,6 @@ import re
 import shlex
 import tomllib
 from collections.abc import Iterator
-from datetime import UTC, datetime
 from pathlib import Path
 
 import click
@@ -16,7 +15,6 @@ from leyden.cli.main import leyden
 from leyden.daemons import catalogue
 from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.orders import Status as OrderStatus
-from leyden.domain.webhooks import Type, body, signature_headers
 from leyden.errors import LeydenError, every
 from leyden.manual import event_table
 from leyden.payments.treasury import PERMISSIONS
@@ -296,22 +294,6 @@ def test_every_decision_is_in_the_index() -> None:
     assert [(f"# {number}: {title}", name) for number, name, title in listed] == [
         (page.read_text().splitlines()[0], page.name) for page in DECISIONS
     ]
-
-
-def test_the_recipe_for_verifying_a_webhook_is_right() -> None:
-    page = (ROOT / "docs" / "webhooks.md").read_text()
-    (recipe,) = (block for kind, block in _BLOCK.findall(page) if kind == "python")
-    made: dict[str, object] = {}
-    exec(recipe, made)  # noqa: S102  our own words
-    is_genuine = made["is_genuine"]
-    assert callable(is_genuine)
-    text = body(Type.STATUS, {"status": "stopped"}, api="harbour-light.nodes.localhost")
-    headers = signature_headers(
-        ["3f" * 32], event_id="msg_tide", sent=datetime.now(UTC), body=text
-    )
-    assert is_genuine("3f" * 32, headers, text.encode())
-    assert not is_genuine("a7" * 32, headers, text.encode())
-    assert not is_genuine("3f" * 32, headers, text.replace("stopped", "x").encode())
 
 
 def test_the_treasurys_macaroon_is_baked_with_all_that_is_needed() -> None:

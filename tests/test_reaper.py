@@ -6,7 +6,6 @@ import signal
 import stat
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -18,7 +17,7 @@ import pytest
 from leyden.processes import Identity, alive
 from leyden.runtimes import nftables
 from tests import reaped_victim
-from tests.reaper import clear, descendants
+from tests.reaper import clear
 
 ROOT = Path(__file__).parents[1]
 VICTIM = "tests/reaped_victim.py"
@@ -136,16 +135,6 @@ def test_what_a_killed_worker_started_ends_while_the_run_goes_on(
     assert "1 failed, 1 passed" in (tmp_path / "output").read_text()
 
 
-def test_only_who_is_below_is_found() -> None:
-    with subprocess.Popen(["/bin/sleep", "600"]) as child:
-        assert child.pid in descendants(os.getpid())
-        assert os.getppid() not in descendants(os.getpid())
-        assert os.getpid() not in descendants(child.pid)
-        child.kill()
-        child.wait()
-        assert child.pid not in descendants(os.getpid())
-
-
 def test_a_folder_that_was_closed_is_removed_and_nothing_else_touched(
     tmp_path: Path,
 ) -> None:
@@ -159,11 +148,3 @@ def test_a_folder_that_was_closed_is_removed_and_nothing_else_touched(
         clear(folder)
         assert not folder.exists()
         assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o1777
-
-
-def test_a_run_leaves_the_folders_of_all_users_as_they_are(tmp_path: Path) -> None:
-    shared = [Path(tempfile.gettempdir()), Path("/dev/shm")]  # noqa: S108
-    before = [each.stat().st_mode for each in shared]
-    with a_run(tmp_path, *PYTEST, wish="") as (run, _):
-        assert run.wait(WITHIN_S) == 0
-    assert [each.stat().st_mode for each in shared] == before

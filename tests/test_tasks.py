@@ -1,10 +1,10 @@
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Any, Self, cast
+from typing import Self, cast
 
 import pytest
 
@@ -13,12 +13,13 @@ from leyden.domain.times import utc_now
 from leyden.errors import DatabaseAway, Lost, Stale
 from leyden.storage.database import Database, open_database
 from leyden.storage.homes import Process
-from leyden.storage.stores import Stores
 from leyden.storage.tasks import Claim
 from leyden.tasks.queues import Queue, retry_after
 from leyden.tasks.work import Work
 from leyden.tasks.worker import Worker
+from tests.away import FailingDatabase
 from tests.metrics import Observed
+from tests.waiting import until
 
 Handler = Callable[[Work], Awaitable[None]]
 PROCESS = Process(
@@ -48,15 +49,15 @@ class Running:
             await self._task
 
 
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.002)
-
-
 async def left(db: Database) -> bool:
     later = utc_now() + timedelta(days=1)
     return await db.reader.tasks.next_due("lamp", now=later) is not None
+
+
+async def until_none_left(db: Database) -> None:
+    async with asyncio.timeout(30):
+        while await left(db):
+            await asyncio.sleep(0.005)
 
 
 async def test_what_is_put_runs_once(db: Database) -> None:
@@ -69,8 +70,7 @@ async def test_what_is_put_runs_once(db: Database) -> None:
         for number in range(50):
             await put(db, f"lamp {number}")
         await until(lambda: len(lit) == 50)
-        while await left(db):
-            await asyncio.sleep(0.002)
+        await until_none_left(db)
     assert sorted(lit) == sorted(f"lamp {number}" for number in range(50))
 
 
@@ -89,17 +89,6 @@ async def test_how_long_a_task_was_due_before_it_was_claimed_is_counted(
     number, seconds = observed.new()
     assert number == 1
     assert 60 <= seconds < 120
-
-
-async def test_what_was_put_before_the_start_runs(db: Database) -> None:
-    lit: list[str] = []
-
-    async def light(work: Work) -> None:
-        lit.append(work.key)
-
-    await put(db, "early")
-    async with Running(db, light):
-        await until(lambda: lit == ["early"])
 
 
 async def test_what_is_due_later_waits(db: Database) -> None:
@@ -142,8 +131,7 @@ async def test_put_while_it_runs_it_runs_once_more(db: Database) -> None:
         assert runs == 1  # never twice at once
         finish.set()
         await until(lambda: runs == 2)
-        while await left(db):
-            await asyncio.sleep(0.002)
+        await until_none_left(db)
 
 
 async def test_two_workers_never_run_one_key_at_once(db: Database) -> None:
@@ -161,8 +149,7 @@ async def test_two_workers_never_run_one_key_at_once(db: Database) -> None:
     async with Running(db, light), Running(db, light), Running(db, light):
         for _ in range(20):
             await asyncio.gather(*(put(db, f"lamp {number}") for number in range(5)))
-        while await left(db):
-            await asyncio.sleep(0.01)
+        await until_none_left(db)
     assert runs >= 5
 
 
@@ -217,46 +204,25 @@ async def test_what_has_failed_for_days_is_still_tried_again_after_a_pause(
     assert due - utc_now() > timedelta(seconds=290)
 
 
-class _Faltering:
-    """A database that does not respond for a while."""
-
-    def __init__(self, db: Database) -> None:
-        self.is_away = False
-        self.refused = 0
-        self._db = db
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._db, name)
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Stores]:
-        if self.is_away:
-            self.refused += 1
-            raise DatabaseAway
-        async with self._db.transaction() as tx:
-            yield tx
-
-
 async def test_what_fails_while_the_database_is_away_waits_for_no_claim_to_run_out(
     sqlite_db: Database,
 ) -> None:
-    db = _Faltering(sqlite_db)
+    db = FailingDatabase(sqlite_db)
     lit: list[float] = []
 
     async def light(_: Work) -> None:
         lit.append(time.monotonic())
         if len(lit) == 1:
-            db.is_away = True
+            db.error = DatabaseAway()
             raise DatabaseAway
 
     await put(sqlite_db, "lamp")
     async with Running(cast("Database", db), light):
         await until(lambda: len(lit) == 1)
         await asyncio.sleep(0.3)
-        db.is_away = False
+        db.error = None
         await until(lambda: len(lit) == 2)
-        while await left(sqlite_db):
-            await asyncio.sleep(0.002)
+        await until_none_left(sqlite_db)
 
 
 async def test_a_worker_that_lost_its_claim_changes_nothing(db: Database) -> None:
@@ -380,8 +346,7 @@ async def test_a_claim_is_extended_while_the_work_goes_on(db: Database) -> None:
     async with with_it(), with_it():
         await put(db, "slow lamp")
         await until(lambda: runs == 1)
-        while await left(db):
-            await asyncio.sleep(0.01)
+        await until_none_left(db)
     assert runs == 1
 
 
@@ -408,33 +373,11 @@ async def test_a_claim_that_has_ended_is_not_extended(
     assert await db.reader.tasks.next_due("lamp", now=now) == now
 
 
-class _Surprising:
-    """A database whose transactions fail, while told to, as nobody expects."""
-
-    def __init__(self, db: Database) -> None:
-        self.surprises = 0
-        self.commits = 0
-        self.is_odd = False
-        self._db = db
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._db, name)
-
-    @asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Stores]:
-        if self.is_odd:
-            self.surprises += 1
-            raise ZeroDivisionError
-        async with self._db.transaction() as tx:
-            yield tx
-        self.commits += 1
-
-
 async def test_claims_are_extended_after_an_error_that_nobody_expects(
     db: Database,
 ) -> None:
     """Else others take what is being done, and whoever does it is not told."""
-    odd, begun, may_end = _Surprising(db), asyncio.Event(), asyncio.Event()
+    odd, begun, may_end = FailingDatabase(db), asyncio.Event(), asyncio.Event()
 
     async def light(_: Work) -> None:
         begun.set()
@@ -445,14 +388,13 @@ async def test_claims_are_extended_after_an_error_that_nobody_expects(
     claim_for = timedelta(seconds=0.3)
     async with Running(slow, light, concurrency=1, claim_for=claim_for):
         await begun.wait()
-        odd.is_odd = True
-        await until(lambda: odd.surprises > 0)
-        odd.is_odd = False
+        odd.error = ZeroDivisionError()
+        await until(lambda: odd.refused > 0)
+        odd.error = None
         claimed = odd.commits
         await until(lambda: odd.commits > claimed)  # nothing else is written
         may_end.set()
-        while await left(db):
-            await asyncio.sleep(0.002)
+        await until_none_left(db)
 
 
 async def test_stopping_gives_claims_back_at_once(db: Database) -> None:
@@ -478,7 +420,7 @@ async def test_whoever_stops_while_the_database_is_away_asks_it_but_once(
     sqlite_db: Database,
 ) -> None:
     """Each try takes its seconds, and whoever stops us does not wait for hundreds."""
-    db, begun = _Faltering(sqlite_db), 0
+    db, begun = FailingDatabase(sqlite_db), 0
 
     async def hold(_: Work) -> None:
         nonlocal begun
@@ -489,7 +431,7 @@ async def test_whoever_stops_while_the_database_is_away_asks_it_but_once(
         await put(sqlite_db, f"lamp {number}")
     async with Running(cast("Database", db), hold):
         await until(lambda: begun == 5)
-        db.is_away = True
+        db.error = DatabaseAway()
     assert db.refused == 1
 
 
@@ -507,12 +449,6 @@ async def test_done_and_the_work_itself_are_one_commit(db: Database) -> None:
     async with Running(db, light):
         await until_none_left(db)
     assert len(await db.reader.audit.latest()) == 1
-
-
-async def until_none_left(db: Database) -> None:
-    async with asyncio.timeout(10):
-        while await left(db):
-            await asyncio.sleep(0.01)
 
 
 async def test_what_a_killed_process_held_is_free_for_the_next_at_once(

@@ -6,7 +6,7 @@ import json
 import signal
 import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -20,7 +20,7 @@ from leyden.market.pool import PoolMarket
 from leyden.market.poold import Poold
 from leyden.market.stubs import trader_pb2
 from leyden.market.ticket_text import ref_of
-from leyden_workshop.devnet import auctioneer, overview, stock, trader, trading, wallet
+from leyden_workshop.devnet import overview, stock, trader, trading, wallet
 from leyden_workshop.devnet.auctioneer import Auctioneer
 from tests.contracts.markets import priced, reached
 from tests.contracts.pages import Pages
@@ -345,57 +345,6 @@ async def test_a_strangers_ticket_is_none_of_ours(bazaar: Bazaar) -> None:
     await stranger_poold.close()
 
 
-@pytest.mark.long
-async def test_an_auctioneer_that_talks_garbage_is_away(bazaar: Bazaar) -> None:
-    await bazaar.is_open()
-    size = next(_sizes)
-    async with buying(bazaar) as market:
-        wish = await priced(market, size)
-        async with garbage_at(bazaar):
-            with pytest.raises(MarketAway):
-                await market.ready(wish)
-            with pytest.raises(MarketAway):
-                await market.offer("harbour", wish)
-        await bazaar.is_open()
-        made = await market.offer("harbour", wish)
-        assert isinstance(made, Ticket)
-        await bazaar.register(made.text)
-        await bazaar.has_bid(size)
-        await bazaar.has_channel(size)
-
-
-@asynccontextmanager
-async def garbage_at(bazaar: Bazaar) -> AsyncIterator[None]:
-    """Put something in the auctioneer's place that answers everybody nonsense."""
-    assert bazaar.access.auctioneer is not None
-    host, _, port = bazaar.access.auctioneer.address.rpartition(":")
-    met = asyncio.Event()
-
-    async def babble(
-        reader: asyncio.StreamReader, writer: asyncio.StreamWriter
-    ) -> None:
-        await reader.read(64)
-        writer.write(bytes(range(256)) * 64)
-        writer.close()
-        met.set()
-
-    async def taken() -> bool:
-        # Until its keeper has started it again, or found the place taken.
-        await bazaar.kill("auctioneer")
-        with suppress(OSError):
-            servers.append(await asyncio.start_server(babble, host, int(port)))
-        return bool(servers)
-
-    servers: list[asyncio.Server] = []
-    await bazaar.until("the auctioneer's place is taken", taken)
-    try:
-        async with asyncio.timeout(60):
-            await met.wait()
-        yield
-    finally:
-        servers[0].close()
-
-
 @asynccontextmanager
 async def buying(
     bazaar: Bazaar, *, registering_takes_s: float = 15
@@ -437,13 +386,6 @@ async def test_a_provider_without_an_account_gets_another(bazaar: Bazaar) -> Non
     await bazaar.until("there is another account", another)
     sats = await bought(bazaar)
     await bazaar.has_channel(sats)
-
-
-async def test_the_control_says_what_a_batch_came_to(bazaar: Bazaar) -> None:
-    await bazaar.is_open()
-    assert bazaar.access.auctioneer is not None
-    found = await auctioneer.tick(bazaar.access.auctioneer)
-    assert found == {"txid": None, "batch_id": None, "channels": 0, "spoiled": []}
 
 
 async def test_the_commands_show_the_market(bazaar: Bazaar) -> None:

@@ -117,28 +117,6 @@ async def test_credit_pays_and_the_answer_carries_the_ticket(market_town: Town) 
     await market_town.spend_credit()
 
 
-@pytest.mark.long
-async def test_a_start_balance_is_the_buyers(market_town: Town) -> None:
-    await market_town.spend_credit()
-    bought = await Purchase.made(
-        market_town, capacity=700_000, self_chan_balance=50_000
-    )
-    await bought.pay()
-    await bought.register()
-    await bought.becomes("filled")
-    network = access.load(market_town.home)
-
-    async def there() -> bool:
-        async with wallet.opened(network.lnds["customer"]) as customer:
-            return any(
-                each["capacity"] == "750000" and int(each["local_balance"]) == 50_000
-                for each in await customer.channels()
-            )
-
-    await market_town.until("the buyer has the start balance", there)
-    await proved(market_town)
-
-
 async def test_a_ticket_nobody_registered_is_cancelled_for_credit(
     market_town: Town,
 ) -> None:
@@ -249,18 +227,6 @@ async def test_a_corporate_account_pays_later(market_town: Town) -> None:
         *("account", "correct", *whose, "--kind", "settled"),
         *("--amount", str(owed), "--reason", "paid by hand"),
     )
-    await proved(market_town)
-
-
-@pytest.mark.long
-async def test_two_orders_share_a_batch(market_town: Town) -> None:
-    await market_town.spend_credit()
-    both = [await Purchase.made(market_town) for _ in range(2)]
-    for bought in both:
-        await bought.pay()
-    for bought in both:
-        await bought.register()
-    await asyncio.gather(*(bought.becomes("filled") for bought in both))
     await proved(market_town)
 
 

@@ -1,7 +1,5 @@
 """A key's last use is written down, to the minute, without a write for each request."""
 
-import asyncio
-from collections.abc import Awaitable, Callable
 from datetime import datetime, timedelta
 
 import pytest
@@ -11,12 +9,7 @@ from leyden.services.platform import Platform
 from leyden.storage.database import Database
 from tests.api.conftest import Caller
 from tests.conftest import NOW
-
-
-async def until(is_so: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(10):
-        while not await is_so():
-            await asyncio.sleep(0.005)
+from tests.waiting import until
 
 
 async def last_used(database: Database, organization_id: str) -> datetime | None:

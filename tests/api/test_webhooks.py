@@ -13,7 +13,7 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.values import replace
 from tests.api.conftest import Caller
-from tests.domain.nodes import NOON, a_node
+from tests.domain.nodes import a_node
 from tests.services.post import SECRET, URL, Post
 
 UNKNOWN = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
@@ -268,7 +268,3 @@ async def test_a_query_that_makes_no_sense_is_refused(
 ) -> None:
     answer = await alice.get(f"{at(node)}/deliveries?{query}")
     assert answer.status == 400
-
-
-def test_the_days_in_these_tests_are_the_same() -> None:
-    assert NOON.isoformat() == "2026-03-01T12:00:00+00:00"

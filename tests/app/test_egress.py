@@ -11,7 +11,7 @@ import pytest
 
 from leyden.app import egress, local_egress
 from leyden.app.egress import Gate
-from leyden.errors import Away, SetupError
+from leyden.errors import Away
 from leyden.runtimes import nftables
 from leyden.runtimes.egress_policy import table_of
 from leyden.runtimes.layout import Layout
@@ -90,16 +90,6 @@ def test_a_refusal_says_why_and_what_to_do() -> None:
     ):
         assert part in said
     assert "\n" not in said
-
-
-def test_required_is_required_of_seats_as_well() -> None:
-    placement = Placement(network=a_loopback_network())
-    given = egress.demanded(Settings(**MAINNET))
-    with pytest.raises(SetupError, match="mainnet_backend is set"):
-        local_egress.enforce(given, placement, {})
-    assert local_egress.enforce(Settings(**TESTNET), placement, {}) == placement, (
-        "`up` warns"
-    )
 
 
 async def test_starts_wait_while_the_policy_is_missing() -> None:
@@ -200,12 +190,6 @@ def test_on_loopback_without_mainnet_nothing_is_required(tmp_path: Path) -> None
         2
     ]
     assert "the current settings don't require it" in without.splitlines()[1]
-
-
-@pytest.mark.long
-def test_off_in_words_is_enough(tmp_path: Path) -> None:
-    given = {**MAINNET, "nodes_fence": "off"}
-    assert run("migrate", tmp_path, *WITHOUT_NFT, **given).stderr == ""
 
 
 def test_a_worker_refuses_as_well(postgres_url: str, tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from leyden.errors import SetupError
 from leyden.lnd.chains import Bitcoind, Btcd, Chain, Neutrino
 from leyden.runtimes import nftables
 from leyden.runtimes.egress_policy import Opening
-from leyden.runtimes.layout import Ground, Layout
+from leyden.runtimes.layout import Ground
 from leyden.runtimes.placement import Placement
 from leyden.settings import Settings
 from leyden.values import replace
@@ -98,21 +98,6 @@ def test_users_that_were_set_are_taken_or_refused(
     settled = replace_setting(two, nodes_first_uid=placement.first_uid)
     with pytest.raises(SetupError, match="are those of another installation"):
         local_egress.enforce(settled, placement, grounds(BTCD))
-
-
-@as_root_with_nft()
-async def test_a_policy_that_was_taken_away_is_applied_again(
-    homes: list[Settings], placement: Placement
-) -> None:
-    placement = local_egress.enforce(homes[0], placement, grounds(BTCD))
-    nftables.remove(homes[0].home_path)
-    layout = Layout(root=homes[0].home_path, placement=placement, grounds=grounds(BTCD))
-    policy = local_egress.repair(homes[0], layout, None)
-    assert policy is not None
-    assert nftables.is_applied(policy)
-    nftables.remove(homes[0].home_path)
-    assert local_egress.repair(homes[0], layout, policy) == policy
-    assert nftables.is_applied(policy)
 
 
 def test_where_a_policy_is_required_nothing_starts_without(

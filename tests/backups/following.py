@@ -1,7 +1,7 @@
 """A process that follows a home's database, in this one."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from leyden.services.operators.backups import running
@@ -9,6 +9,7 @@ from leyden.services.operators.backups.changes.following import Follower
 from leyden.services.operators.backups.changes.state import Following
 from leyden.services.platform import Platform
 from tests.backups.conftest import Kept
+from tests.waiting import until
 
 
 @asynccontextmanager
@@ -35,12 +36,6 @@ async def with_a_base(kept: Kept, platform: Platform) -> AsyncIterator[list[Foll
         await until(lambda: bool(told and told[-1].chain))
         await running.run(platform, kept.programs)
         yield told
-
-
-async def until(there: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not there():
-            await asyncio.sleep(0.01)
 
 
 async def sent(platform: Platform, told: list[Following]) -> None:

@@ -34,9 +34,10 @@ from leyden.services.platform import Platform
 from leyden.storage.wal import Wal
 from leyden.values import replace
 from tests.backups.conftest import Kept
-from tests.backups.following import following, said, say, sent, until, with_a_base
+from tests.backups.following import following, said, say, sent, with_a_base
 from tests.backups.s3 import Bucket, serving
 from tests.disks import fill, small_disk
+from tests.waiting import until
 
 pytestmark = pytest.mark.real
 

@@ -8,9 +8,7 @@ import re
 import stat
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import click
 import pytest
@@ -565,27 +563,6 @@ def test_a_shell_completes_commands_and_names_of_nodes(typed: Typed, pier: str) 
         for name, value in here_no_more.items():
             patch.setenv(name, value)
         assert bash.get_completions(["nodes", "show"], "pi") == []
-
-
-def every_command(
-    command: click.Command, words: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], click.Command]]:
-    if isinstance(command, click.Group):
-        for name in command.list_commands(click.Context(command)):
-            inner = command.get_command(click.Context(command), name)
-            assert inner is not None
-            yield from every_command(inner, (*words, name))
-    else:
-        yield words, command
-
-
-def test_every_command_has_help_and_speaks_to_machines() -> None:
-    for group in ("nodes", "flow", "wallet"):
-        root: Any = leyden.get_command(click.Context(leyden), group)
-        for words, command in every_command(root, (group,)):
-            names = {name for option in command.params for name in option.opts}
-            assert {"--json", "--profile"} <= names, words
-            assert command.help, words
 
 
 def test_a_name_is_no_command_to_the_terminal(

@@ -1,12 +1,8 @@
 """`leyden events`, typed against a platform behind real sockets."""
 
-import http.server
 import json
-import threading
-from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,6 +10,7 @@ from leyden.cli.customer.forwarding import Target
 from leyden.domain.webhooks import verify
 from tests.cli.conftest import Typed, told
 from tests.client.harbour import Harbour
+from tests.webhooks.conftest import Receiver
 
 
 @pytest.fixture(autouse=True)
@@ -64,39 +61,22 @@ def test_what_is_wrong_is_said(typed: Typed) -> None:
     assert "after: must be the id of an event" in refused.stderr
 
 
-@pytest.fixture
-def receiver() -> Iterator[tuple[str, list[tuple[dict[str, str], bytes]]]]:
-    """An endpoint on this machine, and what it was sent."""
-    got: list[tuple[dict[str, str], bytes]] = []
-
-    class Handler(http.server.BaseHTTPRequestHandler):
-        def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["content-length"]))
-            headers = {name.lower(): value for name, value in self.headers.items()}
-            got.append((headers | {"path": self.path}, body))
-            self.send_response(204)
-            self.end_headers()
-
-        def log_message(self, *_: Any) -> None:
-            pass
-
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
-        yield f"http://127.0.0.1:{server.server_port}/hook", got
-        server.shutdown()
-
-
-def test_events_are_forwarded_signed(
-    harbour: Harbour, receiver: tuple[str, list[tuple[dict[str, str], bytes]]]
-) -> None:
-    url, got = receiver
+def test_events_are_forwarded_signed(harbour: Harbour) -> None:
     now = datetime.now(UTC)
-    with harbour.client() as client, Target(url, "3f" * 32) as target:
+    with (
+        Receiver(b"HTTP/1.1 204 No Content\r\n\r\n") as receiver,
+        harbour.client() as client,
+        Target(receiver.url, "3f" * 32) as target,
+    ):
         sent = list(client.events.all_(types=["key.*"]))
         answers = [target.send(event, now=now) for event in sent]
     assert all(answer.startswith("204 (") for answer in answers)
-    for event, (headers, body) in zip(sent, got, strict=True):
-        assert headers["path"] == "/hook"
+    for event, request in zip(sent, receiver.requests, strict=True):
+        head, _, body = request.partition(b"\r\n\r\n")
+        first, *lines = head.decode().split("\r\n")
+        assert first == "POST /hook HTTP/1.1"
+        pairs = (line.split(": ", 1) for line in lines)
+        headers = {name.lower(): value for name, value in pairs}
         assert headers["webhook-id"] == event.id
         assert json.loads(body)["data"] == event.data
         assert verify(["3f" * 32], headers=headers, body=body, now=now)

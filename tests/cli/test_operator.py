@@ -107,12 +107,6 @@ def test_an_organization_a_user_and_a_key(migrated: Typed, tmp_path: Path) -> No
     assert key["api_key"] not in str(lines)
 
 
-def test_people_get_tables(migrated: Typed) -> None:
-    assert "no organizations yet" in migrated("org", "list").stdout
-    migrated("org", "create", "Harbour Light")
-    assert "Harbour Light" in migrated("org", "list").stdout
-
-
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
@@ -329,33 +323,12 @@ def test_two_of_one_name_are_refused(migrated: Typed) -> None:
     assert "an organization named 'Harbour Light' already exists" in again.stderr
 
 
-def test_a_short_password_is_refused(migrated: Typed, tmp_path: Path) -> None:
-    team = told(migrated("org", "create", "Harbour Light", "--json"))
-    (tmp_path / "password").write_text("short")
-    refused = migrated(
-        *("user", "create", "ada@example.org", "--organization"),
-        *(team["organization_id"], "--password-file", str(tmp_path / "password")),
-    )
-    assert "at least 10 characters" in refused.stderr
-
-
 def test_without_a_schema_the_next_step_is_told(typed: Typed, tmp_path: Path) -> None:
     refused = typed("org", "list")
     assert refused.exit_code == 1
     assert "nothing is installed" in refused.stderr
     assert "`leyden migrate` installs it" in refused.stderr
     assert not (tmp_path / "home").exists()
-
-
-def test_twenty_live_keys_are_enough(migrated: Typed) -> None:
-    team = told(migrated("org", "create", "Harbour Light", "--json"))
-    make = ("key", "create", "--organization", team["organization_id"], "--name", "k")
-    for _ in range(20):
-        assert migrated(*make).exit_code == 0
-    refused = migrated(*make).stderr
-    assert "quota: your organization has 20 of 20 active API keys" in refused
-    assert migrated("org", "quota", team["organization_id"], "keys=21").exit_code == 0
-    assert migrated(*make).exit_code == 0
 
 
 def test_an_organization_may_have_more_than_others(migrated: Typed) -> None:

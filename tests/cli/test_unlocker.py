@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
@@ -22,6 +21,7 @@ from leyden.cli.unlocker.receiver import Unlocker, receiving
 from leyden.domain.webhooks import Type, body, signature_headers
 from leyden.errors import SetupError
 from leyden.values import replace
+from tests.waiting import until
 from tests.webhooks.conftest import Serving
 
 from .locked_node import API, PASSWORD, LockedNode
@@ -309,13 +309,6 @@ async def _raw(port: int, request: str) -> str:
     writer.close()
     await writer.wait_closed()
     return answer.decode()
-
-
-async def until(holds: Any, *, within_s: float = 10) -> None:
-    deadline = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline, "it did not come to pass"
-        await asyncio.sleep(0.01)
 
 
 def test_a_file_of_nodes_is_read_and_checked(

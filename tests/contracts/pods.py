@@ -26,8 +26,8 @@ from leyden.runtimes.layout import Ground
 from leyden.values import replace
 from tests.authority import Authority
 from tests.contracts.owners import Owner
-from tests.contracts.runtimes import until
 from tests.devcluster.clusters import DevCluster, lnd_image, lnds_of
+from tests.waiting import until
 
 NAMESPACE: Final = "lnds"
 CLASS: Final = "local-retained"

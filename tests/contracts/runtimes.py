@@ -1,6 +1,5 @@
 """Each runtime, with hands that do to its lnds what owners and accidents do."""
 
-import asyncio
 import contextlib
 import ipaddress
 import os
@@ -8,7 +7,6 @@ import random
 import shutil
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -37,6 +35,7 @@ from tests.authority import Authority
 from tests.contracts.owners import Owner
 from tests.domain.nodes import NOON, some_settings
 from tests.fakes.runtime import FakeRuntime
+from tests.waiting import until
 
 PATIENCE_S = 30
 _NOBODY = 2**22 + 1  # no pid is as high
@@ -65,12 +64,6 @@ class Hands(Protocol):
 
     async def reconnect(self, node: Node) -> None:
         """Let it be seen again."""
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(PATIENCE_S):
-        while not holds():
-            await asyncio.sleep(0.005)
 
 
 async def start(hands: Hands, node: Node) -> Node:

@@ -20,9 +20,9 @@ from tests.contracts.runtimes import (
     RealHands,
     install_stand_in,
     start,
-    until,
 )
 from tests.domain.nodes import a_node
+from tests.waiting import until
 
 
 @pytest.fixture(

@@ -18,12 +18,12 @@ from tests.contracts.runtimes import (
     LocalHands,
     install_stand_in,
     start,
-    until,
 )
 from tests.contracts.sides import clean, start_again, start_with_wallet
 from tests.domain.nodes import a_node
 from tests.fakes.runtime import FakeRuntime
 from tests.fakes.side import FakeSide
+from tests.waiting import until
 
 _KNOWN = Start(number=1, copy="")
 

@@ -129,7 +129,6 @@ class Harbour:
     programs: Mapping[str, Path]
     ports: Ports
     customer: access.Lnd
-    options: tuple[tuple[str, str | int], ...] = ()  # of the customer's lnd
 
     async def up(self) -> None:
         """Start it all and open the channel; what runs already is found."""
@@ -150,7 +149,6 @@ class Harbour:
                 chain=CHAIN,
                 access=self.customer,
                 btcd=network.access.btcd,
-                options=self.options,
             )
         )
 
@@ -463,9 +461,7 @@ def _hex_to_base64(value: str) -> str:
 
 
 @contextlib.contextmanager
-def opened(
-    home: Path, *, options: tuple[tuple[str, str | int], ...] = ()
-) -> Iterator[Harbour]:
+def opened(home: Path) -> Iterator[Harbour]:
     btcd, peer, grpc, rest, *customer = free_ports(7)
     harbour = Harbour(
         home,
@@ -474,7 +470,6 @@ def opened(
         customer_access(
             home, **dict(zip(("rest", "grpc", "peer"), customer, strict=True))
         ),
-        options,
     )
     # In a thread of its own: whoever asks for it is in a loop already.
     with ThreadPoolExecutor(1) as thread:

@@ -3,13 +3,12 @@
 import os
 import shutil
 import signal
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from tests import clocks
 from tests.installations import (
     Customer,
     Installation,
@@ -196,37 +195,6 @@ async def test_a_dead_workers_nodes_are_taken_over_within_thirty_seconds(
 
 
 @pytest.mark.long
-async def test_workers_whose_clocks_are_hours_apart_take_over_as_others_do(
-    one: Installation, tmp_path: Path
-) -> None:
-    def ahead(hours: int) -> list[str]:
-        return clocks.ahead(tmp_path, seconds=3_600 * hours)
-
-    one.start("serve", by=ahead(2))
-    early, late = await two_workers(one, ahead(1), ahead(-1))
-    await ready(one)
-    customer = Customer(one)
-    nodes = customer.create(3)
-    await all_are(customer, "waiting_init")
-    assert "this machine's clock is not the database's" in early.said
-    early.kill()
-    for node_id in nodes:
-        kill_lnd(one, node_id)
-    before = customer.processes()
-    await until(
-        lambda: all(
-            customer.processes()[node_id] not in {"", before[node_id]}
-            for node_id in nodes
-        ),
-        within_s=40,
-        why=lambda: f"{customer.statuses()} {late.said}",
-    )
-    await all_are(customer, "waiting_init")
-    assert one.lnds() == dict.fromkeys(nodes, 1)
-    assert set(crashes(one)) == {1}
-
-
-@pytest.mark.long
 async def test_a_worker_that_slept_through_its_claims_writes_nothing(
     one: Installation,
 ) -> None:
@@ -271,12 +239,11 @@ async def test_a_worker_that_stops_hands_all_nodes_over_at_once(
     assert customer.processes() == before
 
 
-async def two_workers(of: Installation, *by: Sequence[str]) -> list[Program]:
+async def two_workers(of: Installation) -> list[Program]:
     """Start two, of which the first watches the nodes."""
-    first, second = by or ((), ())
-    workers = [of.start("worker", by=first)]
-    await until(lambda: watches(workers[0]), why=lambda: workers[0].said)
-    return [*workers, of.start("worker", by=second)]
+    first = of.start("worker")
+    await until(lambda: watches(first), why=lambda: first.said)
+    return [first, of.start("worker")]
 
 
 def watches(worker: Program) -> bool:

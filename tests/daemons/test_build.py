@@ -5,7 +5,6 @@ import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from leyden.daemons.progress import State, Step
 from leyden.errors import SetupError
 from leyden.processes import identify
 from tests.daemons.conftest import StandIn
+from tests.waiting import until
 
 
 class Told(list[Step]):
@@ -87,10 +87,10 @@ async def test_two_at_once_build_once(
 ) -> None:
     go.set("hold")
     first = asyncio.create_task(make(harbour, cache, go))
-    await _until(lambda: go.pid is not None)
+    await until(lambda: go.pid is not None)
     told = Told()
     second = asyncio.create_task(make(harbour, cache, go, told))
-    await _until(lambda: State.WAITING in {step.state for step in told})
+    await until(lambda: State.WAITING in {step.state for step in told})
     go.unset("hold")
     assert await first == await second
     assert len(go.builds) == 1
@@ -113,13 +113,13 @@ async def test_a_cancelled_build_ends_its_compiler(
 ) -> None:
     go.set("hold")
     building = asyncio.create_task(make(harbour, cache, go))
-    await _until(lambda: go.pid is not None)
+    await until(lambda: go.pid is not None)
     building.cancel()
     with contextlib.suppress(asyncio.CancelledError):
         await building
     pid = go.pid
     assert pid is not None
-    await _until(lambda: identify(pid) is None)
+    await until(lambda: identify(pid) is None)
 
 
 async def test_after_a_kill_the_next_builder_waits_for_the_compiler_and_builds_whole(
@@ -130,7 +130,7 @@ async def test_after_a_kill_the_next_builder_waits_for_the_compiler_and_builds_w
         [sys.executable, "-c", _BUILDS, repr(harbour), str(cache)],
         env={**go.environment, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    await _until(lambda: go.pid is not None)
+    await until(lambda: go.pid is not None)
     builder.kill()
     builder.wait()
     path = place(cache, harbour, harbour.programs[0])
@@ -138,7 +138,7 @@ async def test_after_a_kill_the_next_builder_waits_for_the_compiler_and_builds_w
     assert not path.exists()
     told = Told()
     second = asyncio.create_task(make(harbour, cache, go, told))
-    await _until(lambda: State.WAITING in {step.state for step in told})
+    await until(lambda: State.WAITING in {step.state for step in told})
     go.unset("hold")
     assert "version 1.2.3" in (await second).read_text()
     assert len(go.builds) == 2
@@ -196,9 +196,3 @@ harbour = eval(sys.argv[1])
 wanted = [(harbour, harbour.programs[0])]
 asyncio.run(build(wanted, cache=Path(sys.argv[2]), environment=os.environ))
 """
-
-
-async def _until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not true():
-            await asyncio.sleep(0.01)

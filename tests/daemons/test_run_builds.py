@@ -1,18 +1,15 @@
 """A run builds what its tests need while tests that need none of it run already."""
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
 
 from leyden.daemons.catalogue import ToolSet
-from leyden_workshop.cli import checks
-from tests import builds, programs
+from tests import programs
 from tests.daemons.conftest import StandIn
 
 ROOT = Path(__file__).parents[2]
@@ -122,58 +119,6 @@ def test_a_run_that_cannot_build_ends_with_why_and_is_red(
     _, _, end = said.partition("not built ===")
     assert "light.go:7:1: undefined: lamp" in end
     assert run.returncode == 1
-
-
-def test_waiting_for_a_program_is_not_of_the_tests_time(tmp_path: Path) -> None:
-    asked: list[float] = []
-
-    def is_there() -> bool:
-        asked.append(signal.getitimer(signal.ITIMER_REAL)[0])
-        return len(asked) > 2
-
-    before = signal.setitimer(signal.ITIMER_REAL, 100)
-    programs._wait(tmp_path, "harbour", is_there)
-    assert signal.setitimer(signal.ITIMER_REAL, *before)[0] > 90
-    assert asked[0] > 90, "it was running"
-    assert asked[1:] == [0, 0], "and stood still meanwhile"
-    assert programs.waited_for(tmp_path) == {"harbour"}
-
-
-def test_a_plain_run_builds_one_lnd_and_its_market_and_all_everything() -> None:
-    plain = [tools.name for tools in builds.wanted("plain")]
-    assert plain == ["lnd-0.20.2", "pool-0.7.1", "auctioneer"]
-    every = [tools.name for tools in builds.wanted("all")]
-    assert every[:3] == plain
-    assert {"lnd-0.21.2", "restic-0.18.1", "kubernetes-1.34.3", "helm-3.18.4"} < {
-        *every
-    }
-
-
-@pytest.mark.parametrize(
-    ("words", "build", "marked"),
-    [
-        ((), "plain", True),
-        (("--all",), "all", True),
-        (("--long",), "all", False),
-        (("tests/domain",), None, True),
-    ],
-)
-def test_the_command_chooses_what_is_built(
-    monkeypatch: pytest.MonkeyPatch,
-    words: tuple[str, ...],
-    build: str | None,
-    *,
-    marked: bool,
-) -> None:
-    became: list[list[str]] = []
-    monkeypatch.setattr(os, "execv", lambda _, argv: became.append(argv))
-    monkeypatch.setattr(os, "chdir", lambda _: None)
-    done = CliRunner().invoke(checks.test, words)
-    assert done.exit_code == 0, done.output
-    (argv,) = became
-    built = [each for each in argv if each.startswith("--build=")]
-    assert built == ([f"--build={build}"] if build else [])
-    assert ("not long" in argv) is marked
 
 
 def test_a_missing_program_is_named_with_its_debian_package(

@@ -21,6 +21,7 @@ from leyden.daemons import catalogue
 from leyden.daemons.build import default_cache, place
 from leyden.processes import Identity, identify
 from leyden_workshop.devcluster import binaries, images, namespaces, packages
+from leyden_workshop.devcluster.addresses import Block
 from leyden_workshop.devcluster.places import Places
 from tests.reaper import descendants
 
@@ -71,6 +72,14 @@ class DevCluster:
             for name, value in os.environ.items()
             if name in {"PATH", "HOME", "LEYDEN_CACHE", "TMPDIR"}
         }
+
+    @property
+    def addresses(self) -> Block:
+        """The addresses of a cluster with pods."""
+        decided = self.places.read()
+        assert decided is not None
+        assert decided.addresses is not None
+        return decided.addresses
 
     def run(self, *words: str) -> str:
         """Run `leyden dev cluster` to its end."""

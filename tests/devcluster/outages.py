@@ -93,14 +93,14 @@ class DatabaseOutage(Outage):
         self._open: set[asyncio.StreamWriter] = set()
 
     @contextmanager
-    def relayed(self) -> Iterator[int]:
+    def relayed(self, host: str = "127.0.0.1") -> Iterator[int]:
         """Yield the port."""
         loop = asyncio.new_event_loop()
         serving = threading.Thread(target=loop.run_forever, daemon=True)
         serving.start()
 
         async def begin() -> asyncio.Server:
-            return await asyncio.start_server(self._take, "127.0.0.1", 0)
+            return await asyncio.start_server(self._take, host, 0)
 
         async def end() -> None:
             server.close()

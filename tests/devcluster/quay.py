@@ -44,44 +44,6 @@ yaml.safe_dump_all(objects, sys.stdout)
 """
 
 
-# PostgreSQL listens on a socket of this host alone: this lets pods reach it.
-_RELAY = """
-import asyncio, sys
-
-async def pass_on(reader, writer):
-    try:
-        while content := await reader.read(65536):
-            writer.write(content)
-            await writer.drain()
-    except OSError:
-        pass
-    writer.close()
-
-async def take(reader, writer):
-    there = await asyncio.open_unix_connection(sys.argv[2])
-    await asyncio.gather(pass_on(reader, there[1]), pass_on(there[0], writer))
-
-async def main():
-    server = await asyncio.start_server(take, sys.argv[1], 0)
-    print(server.sockets[0].getsockname()[1], flush=True)
-    await server.serve_forever()
-
-asyncio.run(main())
-"""
-
-
-@contextmanager
-def relayed(socket_path: str, host: str) -> Iterator[int]:
-    """Let pods reach PostgreSQL at a port of this host."""
-    command = [sys.executable, "-c", _RELAY, host, socket_path]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as relay:
-        assert relay.stdout is not None
-        try:
-            yield int(relay.stdout.readline())
-        finally:
-            relay.terminate()
-
-
 @contextmanager
 def receiver(host: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
     """Take webhooks at an address of this host."""
@@ -122,10 +84,7 @@ class Quay:
 
     @property
     def host(self) -> str:
-        decided = self.cluster.places.read()
-        assert decided is not None
-        assert decided.addresses is not None
-        return str(decided.addresses.host)
+        return str(self.cluster.addresses.host)
 
     @property
     def api(self) -> str:
@@ -133,16 +92,10 @@ class Quay:
         return self._service(200)
 
     def machine_address(self, number: int) -> str:
-        decided = self.cluster.places.read()
-        assert decided is not None
-        assert decided.addresses is not None
-        return str(decided.addresses.machine(number))
+        return str(self.cluster.addresses.machine(number))
 
     def _service(self, number: int) -> str:
-        decided = self.cluster.places.read()
-        assert decided is not None
-        assert decided.addresses is not None
-        return str(decided.addresses.services[number])
+        return str(self.cluster.addresses.services[number])
 
     def install(self) -> None:
         """Do what docs/cluster.md says."""

@@ -13,7 +13,7 @@ import os
 import secrets
 import signal
 import subprocess
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from typing import Any, Final, Self
 
 import aiohttp
@@ -48,11 +48,11 @@ class Served:
         }
         self._begun: dict[str, subprocess.Popen[bytes]] = {}
 
-    def begin(self, word: str, *, by: Sequence[str] = (), **environment: str) -> None:
-        """Start `serve` or `worker`, `by` another command, and do not wait for it."""
+    def begin(self, word: str, **environment: str) -> None:
+        """Start `serve` or `worker`, and do not wait for it."""
         with (self._folder / f"{word}.log").open("ab") as log:
             self._begun[word] = subprocess.Popen(
-                [*by, LEYDEN, word],
+                [LEYDEN, word],
                 env={**self._environment, **environment},
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -64,10 +64,7 @@ async def test_the_service_that_the_doctor_names_is_the_one_that_hides_its_calle
     ways = {"seen": "Local", "hidden": "Cluster"}
     given = [*objects, *(service(name, policy) for name, policy in ways.items())]
     up.kubectl("apply", "--namespace", namespace, "-f", "-", given=given)
-    decided = up.places.read()
-    assert decided is not None
-    assert decided.addresses is not None
-    machine = str(decided.addresses.machine(2))
+    machine = str(up.addresses.machine(2))
 
     def is_running() -> bool:
         pod = up.get("pod", "listener", "--namespace", namespace)
@@ -97,7 +94,7 @@ async def test_the_service_that_the_doctor_names_is_the_one_that_hides_its_calle
         until(f"a caller by {way}", called)
         return callers_told()[-1]
 
-    here = str(decided.addresses.host)
+    here = str(up.addresses.host)
     assert seen_as("seen") == here
     assert seen_as("hidden") != here
     async with connect(access.read(up.places.kubeconfig, namespace)) as api:

@@ -13,8 +13,8 @@ from leyden.runtimes.kubernetes import access
 from leyden.runtimes.kubernetes.api import Api, Change, connect
 from leyden.runtimes.kubernetes.informer import Informer
 from leyden.runtimes.kubernetes.kinds import ConfigMap
-from tests.contracts.runtimes import until
 from tests.devcluster.clusters import DevCluster, kill
+from tests.waiting import until
 
 _TOO_OLD = (
     b'{"kind": "Status", "code": 410, "reason": "Expired",'

@@ -28,6 +28,7 @@ from tests.devcluster.clusters import (
     processes_of,
     until,
 )
+from tests.devcluster.outages import DatabaseOutage
 from tests.devcluster.quay import Customer, Owner, Quay, Traffic
 from tests.images import bench
 from tests.installations import SETTINGS
@@ -51,21 +52,17 @@ def quay(cluster: DevCluster, postgres_server: str) -> Iterator[Quay]:
     with psycopg.connect(postgres_server, autocommit=True) as connection:
         connection.execute(f"CREATE DATABASE {name}".encode())
     socket_folder = postgres_server.partition("host=")[2].partition("&")[0]
-    with quays.relayed(f"{socket_folder}/.s.PGSQL.5432", host_of(cluster)) as port:
-        database = f"postgresql://postgres@{host_of(cluster)}:{port}/{name}"
+    # It listens on a socket of this host alone, and pods come by a port.
+    there = DatabaseOutage(0, f"{socket_folder}/.s.PGSQL.5432")
+    host = str(cluster.addresses.host)
+    with there.relayed(host) as port:
+        database = f"postgresql://postgres@{host}:{port}/{name}"
         made_there = Quay(cluster, folder, database, made, companion_image())
         try:
             made_there.install()
             yield made_there
         finally:
             made_there.remove()
-
-
-def host_of(cluster: DevCluster) -> str:
-    decided = cluster.places.read()
-    assert decided is not None
-    assert decided.addresses is not None
-    return str(decided.addresses.host)
 
 
 def customer_of(quay: Quay) -> Customer:

@@ -169,10 +169,7 @@ async def test_a_node_keeps_its_name_wallet_and_macaroon_there_and_back_again(
 async def test_a_channel_works_on_whichever_side_its_node_is(
     shore: Shore, both: Settings, tmp_path: Path
 ) -> None:
-    decided = shore.cluster.places.read()
-    assert decided is not None
-    assert decided.addresses is not None
-    async with pier(tmp_path / "chain", str(decided.addresses.host)) as beside:
+    async with pier(tmp_path / "chain", str(shore.cluster.addresses.host)) as beside:
         both = replace(beside.settings(both), kubernetes_namespace=shore.others[5])
         migrate(both)
         async with running(both) as platform:

@@ -20,11 +20,12 @@ from leyden.runtimes.kubernetes import manifests
 from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.values import replace
 from tests.contracts.pods import NAMESPACE, PodHands, pods_of
-from tests.contracts.runtimes import start, until
+from tests.contracts.runtimes import start
 from tests.devcluster.api_proxy import Watches, proxied
 from tests.devcluster.clusters import DevCluster, kill
 from tests.domain.nodes import a_node
 from tests.metrics import unknown_nodes
+from tests.waiting import until
 
 pytestmark = [
     pytest.mark.real,

@@ -364,14 +364,11 @@ def lnd_home(node: Node) -> Path:
 
 def with_companion(given: Settings, cluster: DevCluster) -> Settings:
     """Have companions beside lnds, which reach us at this host's link."""
-    decided = cluster.places.read()
-    assert decided is not None
-    assert decided.addresses is not None
     [port] = free_ports(1)
     return replace(
         given,
         companion_image=companion_image(),
-        companion_url=f"https://{decided.addresses.host}:{port}",
+        companion_url=f"https://{cluster.addresses.host}:{port}",
         companion_port=port,
     )
 

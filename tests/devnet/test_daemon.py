@@ -3,7 +3,7 @@
 import asyncio
 import signal
 import socket
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from leyden.certificates.self_signed import heal_certificate
 from leyden.errors import SetupError
 from leyden_workshop.devnet.configuration import configured
 from leyden_workshop.devnet.supervision import Keeper
+from tests.waiting import until
 
 _LIGHTHOUSE = """
 echo lit >> {folder}/starts
@@ -105,15 +106,15 @@ async def test_a_port_in_use_is_told_with_the_setting(lighthouse: Lighthouse) ->
 async def test_it_is_started_again_whenever_it_ends(lighthouse: Lighthouse) -> None:
     keeper = Keeper(lighthouse, first_wait_s=0.01, last_wait_s=0.05)
     keeping = asyncio.create_task(keeper.keep())
-    await _until(lambda: lighthouse.settled == 1)
+    await until(lambda: lighthouse.settled == 1)
     (lighthouse.folder / "broken").touch()
     (lighthouse.folder / "lit").unlink()
     first = keeper.running()
     assert first is not None
     processes.signal(first, signal.SIGKILL)
-    await _until(lambda: lighthouse.starts >= 3)
+    await until(lambda: lighthouse.starts >= 3)
     (lighthouse.folder / "broken").unlink()
-    await _until(lambda: lighthouse.settled == 2)
+    await until(lambda: lighthouse.settled == 2)
     keeping.cancel()
     await asyncio.gather(keeping, return_exceptions=True)
     assert keeper.running() is not None  # it goes on without its keeper
@@ -129,9 +130,3 @@ def test_half_written_certificates_are_removed(tmp_path: Path, half: str) -> Non
         key.write_text("-----BEGIN EC PRIV")
     heal_certificate(certificate, key)
     assert list(tmp_path.iterdir()) == []
-
-
-async def _until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not true():
-            await asyncio.sleep(0.01)

@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ from leyden_workshop.devnet.chain import connected
 from leyden_workshop.devnet.network import stop
 from leyden_workshop.devnet.wallet import opened
 from tests.devnet.conftest import Place
+from tests.waiting import until
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(300)]
 TREASURY = 1_000_000_000
@@ -107,7 +107,7 @@ async def test_daemons_that_die_are_started_again_while_supervised(
         synced: bool = status["lnds"][0]["synced"]
         return synced and status["height"] == FIRST_BLOCKS + 8
 
-    await _until(back)
+    await until(back, within_s=120, every_s=0.2)
     after = _running(home)
     assert len(after) == 2
     assert not set(after) & set(before)
@@ -148,7 +148,7 @@ async def test_the_commands_mine_fund_and_look(place_: Place) -> None:
         status = _dev(home, "status")
         return [lnd["balance_sats"] for lnd in status["lnds"]] == [expected]
 
-    await _until(all_there)
+    await until(all_there, within_s=120, every_s=0.2)
     with pytest.raises(Malformed, match="is not an address of simnet"):
         await actions.fund(home, "bc1qharbour", 1000, confirmations=0)
     with pytest.raises(Malformed, match="amount: must be from"):
@@ -207,9 +207,3 @@ def _private(home: Path) -> bool:
         path.stat().st_mode & 0o077 == 0
         for path in (access.folder(home), *access.folder(home).glob("*"))
     )
-
-
-async def _until(true: Callable[[], Awaitable[bool]]) -> None:
-    async with asyncio.timeout(120):
-        while not await true():
-            await asyncio.sleep(0.2)

@@ -159,12 +159,6 @@ def test_the_last_attempt_of_a_tired_receiver_pauses_it_too() -> None:
     assert last == Verdict(state=State.FAILED, due=NOON, pause=Pause.FAILING)
 
 
-def test_a_receiver_that_is_gone_is_not_called_again() -> None:
-    gone = verdict(Answer(status=410))
-    assert gone.state is State.FAILED
-    assert gone.pause is Pause.GONE
-
-
 @pytest.mark.parametrize("status", [429, 503])
 def test_retry_after_is_honoured_in_seconds_and_as_a_date(status: int) -> None:
     assert wait(Answer(status=status, retry_after="77")) == 77

@@ -142,13 +142,6 @@ def test_settings_that_come_during_a_start_are_not_lost() -> None:
     assert plan(node, NOON) is Step.START
 
 
-def test_the_owners_own_stop_stays() -> None:
-    asked = Observation(process=LND, alive=False, asked=True)
-    node = observe(a_live_node(Status.RUNNING), asked, NOON)
-    assert (node.status, node.wanted) == (Status.STOPPED, DesiredState.STOPPED)
-    assert plan(node, NOON + timedelta(days=1)) is Step.NOTHING
-
-
 def test_an_owners_own_stop_does_not_end_a_restart() -> None:
     node = apply_command(a_live_node(Status.RUNNING), Action.RESTART, now=NOON)
     asked = Observation(process=LND, alive=False, asked=True)

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.daemons import catalogue as catalogue_of_programs
 from leyden.domain.versions import (
     LAST_UNSAFE,
     OFFERED,
@@ -38,14 +37,6 @@ def test_what_is_offered() -> None:
     offered = [str(version) for version in OFFERED.versions]
     assert offered == ["v0.20.1-beta", "v0.20.2-beta", "v0.21.2-beta"]
     assert str(OFFERED.default) == "v0.20.2-beta"
-
-
-def test_what_is_offered_can_be_built() -> None:
-    for version in OFFERED.versions:
-        _, program = catalogue_of_programs.find("lnd", str(version))
-        assert f"v{program.version}" == str(version)
-    _, first = catalogue_of_programs.find("lnd")
-    assert f"v{first.version}" == str(OFFERED.default)
 
 
 def test_a_node_gets_the_default_unless_it_asks() -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from leyden.gateway.envoy import LISTENER, Documents
+from leyden.gateway.envoy import Documents
 from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.routes import Address, Listener, Route
 from leyden.values import replace
@@ -32,21 +32,6 @@ def chains(document: dict[str, Any], listener: Listener) -> dict[str, Any]:
     return {chain["name"]: chain for chain in found["filter_chains"]}
 
 
-def test_a_chain_matches_name_and_source_and_leads_to_its_node() -> None:
-    chain = chains(told(HARBOUR), Listener.REST)["5f3e 2001:db8::/32"]
-    assert chain["filter_chain_match"] == {
-        "server_names": ["harbour.nodes.test", "harbour.nodes.test."],
-        "source_prefix_ranges": [{"address_prefix": "2001:db8::", "prefix_len": 32}],
-    }
-    assert "127.8.0.1:8080" in json.dumps(chain)
-    assert "127.8.0.1:10009" not in json.dumps(chain)
-
-
-def test_without_routes_there_is_one_chain_that_matches_nobody() -> None:
-    for listener in Listener:
-        assert list(chains(told(), listener)) == ["nobody"]
-
-
 def test_the_filter_that_caps_is_in_use_before_the_first_node() -> None:
     for listener in Listener:
         (nobody,) = chains(told(), listener).values()
@@ -67,16 +52,6 @@ def test_no_chain_lets_in_by_name_alone() -> None:
             assert chain["filter_chain_match"]["server_names"]
 
 
-def test_a_change_leaves_every_other_chain_as_it_was() -> None:
-    before = chains(told(HARBOUR, LIGHTHOUSE), Listener.REST)
-    changed = replace(HARBOUR, whitelist=("198.51.100.7", "203.0.113.0/24"))
-    after = chains(told(LIGHTHOUSE, changed), Listener.REST)
-    del before["5f3e 2001:db8::/32"]
-    assert after["5f3e 203.0.113.0/24"]
-    del after["5f3e 203.0.113.0/24"]
-    assert after == before
-
-
 def test_what_is_remembered_is_what_is_written_afresh() -> None:
     listeners = Documents(ListenerOptions(ports=PORTS))
     listeners.document([HARBOUR])
@@ -84,29 +59,6 @@ def test_what_is_remembered_is_what_is_written_afresh() -> None:
     fresh = Documents(ListenerOptions(ports=PORTS)).document([HARBOUR, LIGHTHOUSE])
     assert document == fresh
     assert listeners.document([LIGHTHOUSE]).version != document.version
-
-
-def test_a_document_is_an_answer_to_discovery() -> None:
-    document = told(HARBOUR)
-    assert document["type_url"] == LISTENER
-    assert document["version_info"] == document["nonce"]
-    ports = [
-        it["address"]["socket_address"]["port_value"] for it in told()["resources"]
-    ]
-    assert ports == [8080, 10009]
-
-
-def test_a_preamble_is_read_only_where_balancers_are_named() -> None:
-    plain = json.dumps(told(HARBOUR))
-    assert "proxy_protocol" not in plain
-    listening = ListenerOptions(ports=PORTS, balancers=("192.0.2.0/28",))
-    behind = told(HARBOUR, listening=listening)
-    for listener in behind["resources"]:
-        assert "proxy_protocol" in listener["listener_filters"][0]["name"]
-    match = chains(behind, Listener.REST)["5f3e 198.51.100.7"]["filter_chain_match"]
-    assert match["direct_source_prefix_ranges"] == [
-        {"address_prefix": "192.0.2.0", "prefix_len": 28}
-    ]
 
 
 @pytest.mark.parametrize("anyone", ["0.0.0.0/0", "::/0"])

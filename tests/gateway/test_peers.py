@@ -310,18 +310,6 @@ async def test_an_envoy_that_dies_comes_back_though_a_peer_port_is_taken(
             await made.stop()
 
 
-def test_what_a_peer_port_leads_to_and_nothing_else(route: Route) -> None:
-    options = ListenerOptions(ports={Listener.REST: 1, Listener.GRPC: 2})
-    document = Documents(options).document([route, LIGHTHOUSE])
-    *_, peers = json.loads(document.content)["resources"]
-    assert route.peers is not None
-    assert peers["name"] == f"peers {route.peers.port} 5f3e"
-    assert peers["address"]["socket_address"]["port_value"] == route.peers.port
-    for chain in peers["filter_chains"]:
-        assert str(route.peers.to) in json.dumps(chain)
-        assert str(route.rest) not in json.dumps(chain)
-
-
 def test_peers_behind_a_balancer_come_by_it_alone(route: Route) -> None:
     options = ListenerOptions(
         ports={Listener.REST: 1, Listener.GRPC: 2}, balancers=("192.0.2.0/28",)

@@ -25,17 +25,6 @@ def a_route(*whitelist: str, name: str = "harbour.nodes.test", **more: object) -
     return Route(name=name, whitelist=whitelist, **values)  # type: ignore[arg-type]
 
 
-def test_an_empty_whitelist_is_no_way_in_at_all() -> None:
-    assert filter_chains(a_route(), Listener.REST) == ()
-    assert filter_chains(a_route(), Listener.GRPC) == ()
-
-
-def test_a_listener_that_is_switched_off_is_no_way_in() -> None:
-    route = a_route("198.51.100.7", rest=None)
-    assert filter_chains(route, Listener.REST) == ()
-    assert [chain.to.port for chain in filter_chains(route, Listener.GRPC)] == [10009]
-
-
 def test_names_are_lower_case_and_also_end_with_a_dot() -> None:
     (chain,) = filter_chains(a_route("::/0", name="Harbour.Nodes.TEST."), Listener.REST)
     assert chain.names == ("harbour.nodes.test", "harbour.nodes.test.")

@@ -16,7 +16,7 @@ from leyden.gateway.bootstrap import Bootstrap
 from leyden.gateway.listener_options import ListenerOptions
 from leyden.gateway.local import LocalGateway
 from leyden.gateway.routes import Listener
-from leyden.gateway.supervisor import Supervisor, program
+from leyden.gateway.supervisor import Supervisor
 from leyden.values import replace
 from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
 
@@ -243,10 +243,6 @@ async def test_an_envoy_that_cannot_run_is_said(
     gateway = LocalGateway(folder, listening, Bootstrap(), envoy=Path("/bin/false"))
     with pytest.raises(SetupError, match="ended"):
         await gateway.start()
-
-
-def test_another_envoy_may_be_named() -> None:
-    assert program("/opt/envoy") == Path("/opt/envoy")
 
 
 async def test_its_files_are_for_its_owner_alone(

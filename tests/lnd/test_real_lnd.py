@@ -296,27 +296,6 @@ def test_lnd_starts_with_all_the_platform_may_ask_for(
         assert lnd.wait_for("NON_EXISTING") == "NON_EXISTING"
 
 
-def test_every_key_we_write_is_known_to_the_version(version: Version) -> None:
-    helped = subprocess.run(
-        [lnd_of(version), "--help"], capture_output=True, check=False, text=True
-    ).stdout
-    known = set(re.findall(r"--([a-z0-9.-]+)", helped))
-    options = Options(
-        version=version,
-        chain=Chain.SIMNET,
-        backend=NO_PEERS,
-        rest_listen=("127.0.0.1:1",),
-        rpc_listen=("127.0.0.1:2",),
-        domain=NAME,
-        tor_socks="127.0.0.1:3",
-    )
-    settings = a_node(**EVERYTHING, **SIGNER)
-    written = {key for key, _ in lines(settings, options, Path("/nodes/7"))}
-    assert written - known == set()
-    ours = [each.lnd for each in TABLE.values() if each.lnd]
-    assert set(ours) <= written
-
-
 def test_lnd_does_not_start_with_an_unknown_key(tmp_path: Path) -> None:
     """The reason for all the care: were this not so, no key would need a version."""
     home = tmp_path / "7"

@@ -1,6 +1,5 @@
 import asyncio
 import socket
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from leyden.lnd.trust import trusting
 from tests.authority import Authority
 from tests.ports import connected_to
 from tests.stand_in_lnd import StandInLnd
+from tests.waiting import until
 
 NAME = "harbour-light.nodes.localhost"
 AS_LND_SAYS_IT = (
@@ -23,12 +23,6 @@ AS_LND_SAYS_IT = (
     b"1\r\n\n\r\n"
     b'24\r\n{"result":{"state":"NON_EXISTING"}}\n\r\n'
 )
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not holds():
-            await asyncio.sleep(0.005)
 
 
 @given(st.lists(st.integers(1, len(AS_LND_SAYS_IT)), max_size=20))

@@ -96,16 +96,6 @@ def test_rotation_loses_no_line(
     assert tail.look() == []
 
 
-def test_a_new_file_is_known_even_when_it_is_the_longer(log: Path) -> None:
-    tail = Tail(log, from_start=True)
-    add(log, INFO)
-    assert tail.look() == []
-    add(log, f"{LINE}\n")
-    log.rename(log.parent / "lnd.log.1")
-    add(log, f"{LINE}\n{INFO * 20}")
-    assert tail.look() == [LINE, LINE]
-
-
 def test_a_rotated_file_that_is_gone_or_half_packed_is_passed_over(log: Path) -> None:
     for left in (None, b"", gzip.compress(b"x" * 9_000)[:20], b"nonsense"):
         tail = Tail(log, from_start=True)
@@ -242,16 +232,6 @@ def test_another_file_of_the_same_inode_is_known_by_its_beginning(log: Path) -> 
     assert tail.look() == [found, found]
 
 
-def test_a_place_outlasts_whoever_reads(log: Path) -> None:
-    add(log, f"{numbered(1)}\n{INFO}")
-    first = Tail(log, from_start=True)
-    assert first.look() == [numbered(1)]
-    add(log, f"{numbered(2)}\n")
-    second = Tail(log, from_start=True)
-    second.position = first.position
-    assert second.look() == [numbered(2)]
-
-
 def test_what_was_written_before_the_first_look_belongs_to_it(log: Path) -> None:
     add(log, f"{numbered(1)}\n")
     rotate(log, 1)
@@ -265,14 +245,6 @@ def test_a_line_without_an_end_does_not_stop_the_tail(log: Path) -> None:
     assert tail.look() == []
     add(log, f"\n{LINE}\n")
     assert tail.look() == [LINE]
-
-
-def test_a_node_that_has_no_log_any_more_is_quiet(log: Path) -> None:
-    tail = Tail(log, from_start=True)
-    add(log, INFO)
-    assert tail.look() == []
-    log.unlink()
-    assert tail.look() == []
 
 
 def test_the_height_is_that_of_the_last_block_told_of(tmp_path: Path) -> None:

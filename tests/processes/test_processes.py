@@ -8,7 +8,7 @@ import resource
 import signal as signals
 import subprocess
 import sys
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +30,7 @@ from leyden.processes import (
 )
 from leyden.processes.shell import still_shell
 from leyden.values import replace
+from tests.waiting import until
 
 SLEEP = ["/bin/sleep", "600"]
 SESSIONS_ARE_SCHEDULED = Path("/proc/self/autogroup").exists()
@@ -203,7 +204,7 @@ async def test_what_ignores_the_request_is_killed_after_the_grace(log: Path) -> 
     stubborn = await spawn(
         [sys.executable, "-c", _IGNORES_SIGTERM], log=log, limits=Limits()
     )
-    await _until(lambda: "ready" in log.read_text())
+    await until(lambda: "ready" in log.read_text())
     assert await stop(stubborn, grace_s=0.1) == -signals.SIGKILL
     assert await stop(stubborn, grace_s=0.1) == -signals.SIGKILL
 
@@ -312,7 +313,7 @@ async def test_being_killed_while_starting_loses_no_program_and_doubles_none(
         [sys.executable, "-c", _SPAWNS, str(log), str(claim), str(ready)],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    await _until(ready.exists)
+    await until(ready.exists)
     await asyncio.sleep(delay_ms / 1000)  # the instants are the examples here
     starter.kill()
     starter.wait()
@@ -336,7 +337,7 @@ async def test_a_log_that_grew_is_moved_aside_while_the_program_goes_on(
     os.mkfifo(go)
     loud = ["/bin/sh", "-c", f"echo {'a' * 100}; read x < {go}; echo after"]
     program = await spawn(loud, log=log)
-    await _until(lambda: log.stat().st_size > 100)
+    await until(lambda: log.stat().st_size > 100)
     assert not cap(log, most_bytes=1000)
     assert cap(log, most_bytes=50)
     go.write_text("on\n")
@@ -369,9 +370,3 @@ def _sleepers_with(claim: Path) -> Iterator[int]:
         with contextlib.suppress(OSError):
             if any(file.readlink() == claim for file in (folder / "fd").iterdir()):
                 yield int(folder.name)
-
-
-async def _until(true: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not true():
-            await asyncio.sleep(0.005)

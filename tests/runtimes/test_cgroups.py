@@ -21,15 +21,10 @@ from leyden.processes import Identity
 from leyden.runtimes.cgroups import Cgroups
 from leyden.runtimes.placement import LEAST_MEMORY, MIB, Share
 from leyden.values import replace
-from tests.contracts.runtimes import (
-    LocalHands,
-    RealHands,
-    install_stand_in,
-    start,
-    until,
-)
+from tests.contracts.runtimes import LocalHands, RealHands, install_stand_in, start
 from tests.control_groups import groups
 from tests.domain.nodes import a_node
+from tests.waiting import until
 
 NOWHERE = Path("/nowhere")
 NO_LIMITS = Cgroups(NOWHERE).unavailable_reason()

@@ -20,9 +20,10 @@ from leyden.runtimes.local import LocalRuntime
 from leyden.runtimes.local_side import LocalSide
 from leyden.values import replace
 from tests.authority import Authority
-from tests.contracts.runtimes import LocalHands, install_stand_in, until
+from tests.contracts.runtimes import LocalHands, install_stand_in
 from tests.contracts.sides import clean, start_again, start_with_wallet
 from tests.domain.nodes import a_node
+from tests.waiting import until
 
 # companion/copy_test.go has the same: both sides compute it.
 DIGEST = "ed65c6a6477bc0ab9de1d962660dbb1ca4f7566b9b3af8d625a5d3cb11d5448d"

@@ -42,9 +42,9 @@ from leyden.runtimes.layout import Ground
 from leyden.runtimes.unknown import UnknownNodes
 from leyden.values import Struct, replace
 from tests.authority import Authority
-from tests.contracts.runtimes import until
 from tests.domain.nodes import NOON, a_node
 from tests.runtimes.stand_in_cluster import StandInCluster
+from tests.waiting import until
 
 AUTHORITY = Authority()
 TEMPLATE = Template(

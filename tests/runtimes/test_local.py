@@ -32,18 +32,13 @@ from leyden.runtimes.local_homes import LocalHomes
 from leyden.runtimes.placement import MIB, Placement, Share, can_be_reached
 from leyden.values import replace
 from tests.authority import Authority
-from tests.contracts.runtimes import (
-    LocalHands,
-    RealHands,
-    install_stand_in,
-    start,
-    until,
-)
+from tests.contracts.runtimes import LocalHands, RealHands, install_stand_in, start
 from tests.disks import fill, small_disk
 from tests.domain.nodes import a_node, some_settings
 from tests.lnd.test_log import INFO, LINE
 from tests.loop_work import cost
 from tests.metrics import unknown_nodes
+from tests.waiting import until
 
 KILLED_HALF_WAY = """
 import asyncio, os, signal, sys

@@ -10,9 +10,10 @@ from leyden import processes
 from leyden.domain.nodes import Node
 from leyden.domain.observations import State
 from leyden.runtimes.priorities import RUNNING, STARTING
-from tests.contracts.runtimes import LocalHands, install_stand_in, start, until
+from tests.contracts.runtimes import LocalHands, install_stand_in, start
 from tests.domain.nodes import a_node
 from tests.processes.test_processes import SESSIONS_ARE_SCHEDULED, niceness_of_session
+from tests.waiting import until
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 

@@ -419,24 +419,12 @@ async def test_a_channel_that_needs_the_operator_says_why(
     assert found.order.id == order.id
     assert "seller_macaroon lacks the permission to bump it" in found.why
     assert Kind.ORDER_STUCK.value in await kinds(platform)
-    harness.seller.take_coin(order.channel_point)
-    harness.seller.height += 5
-    await seller_watch.check(harness.shop)
+    await lose_its_coins(harness, order)
     (found,) = await needing_attention(platform, now=harness.now)
     assert "can never open" in found.why
     assert "became credit" in found.why
     # One over LSPS1 has no account that the credit could be its buyer's in.
-    async with harness.database.transaction() as tx:
-        await tx.lsps1_orders.add(
-            Lsps1Order(
-                order_id=order.id,
-                source=Source.HTTP,
-                address="198.51.100.7",
-                confirmations=0,
-                within_blocks=6,
-                token="",
-            )
-        )
+    await to_a_stranger(harness, order)
     (found,) = await needing_attention(platform, now=harness.now)
     assert "you owe its price to a buyer without an account" in found.why
 

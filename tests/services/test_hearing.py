@@ -2,7 +2,7 @@
 
 import asyncio
 import contextlib
-from collections.abc import AsyncGenerator, AsyncIterator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace  # noqa: TID251
 from typing import cast
 
@@ -12,25 +12,10 @@ from leyden.errors import DatabaseAway
 from leyden.services.channels.payment_stream import listen
 from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
-from leyden.storage.stores import Stores
+from tests.away import FailingDatabase
 from tests.fakes.payments import FakePayments
 from tests.services.shop_harness import PRICE, ShopHarness, request_of
-
-
-class Frail:
-    """A database that goes away and comes back."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self.away = False
-        self.reader = database.reader
-
-    @contextlib.asynccontextmanager
-    async def transaction(self) -> AsyncIterator[Stores]:
-        if self.away:
-            raise DatabaseAway
-        async with self._database.transaction() as tx:
-            yield tx
+from tests.waiting import until
 
 
 @contextlib.asynccontextmanager
@@ -42,12 +27,6 @@ async def listening(harness: ShopHarness) -> AsyncIterator[None]:
     finally:
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
-
-
-async def until(condition: Callable[[], bool]) -> None:
-    async with asyncio.timeout(10):
-        while not condition():
-            await asyncio.sleep(0.002)
 
 
 async def until_paid(harness: ShopHarness, *orders: Order) -> None:
@@ -118,15 +97,15 @@ async def test_what_comes_while_the_database_is_away_is_booked_afterwards(
 ) -> None:
     """F5."""
     order = await harness.create()
-    frail = Frail(harness.database)
+    frail = FailingDatabase(harness.database)
     shaken = replace(harness, database=cast("Database", frail))
     shaken.payments = harness.payments
     async with listening(shaken):
-        frail.away = True
+        frail.error = DatabaseAway()
         harness.payments.pay(request_of(order))
         await until(lambda: not harness.payments.listeners)
         assert await harness.status(order) is Status.WAITING_PAYMENT
-        frail.away = False
+        frail.error = None
         await until_paid(harness, order)
     harness.deafen()
 
@@ -142,8 +121,6 @@ async def test_the_first_coins_ever_for_an_order_that_has_ended_are_found(
     harness.payments.mine(1_000)
     harness.deafen()
     async with listening(harness):
-        async with asyncio.timeout(10):
-            while not await harness.credit():
-                await asyncio.sleep(0.002)
+        await until(harness.credit)
     harness.deafen()
     assert await harness.credit() == PRICE

@@ -22,7 +22,7 @@ from leyden.storage.node_drills import NodeDrill
 from leyden.storage.secrets import Sealer
 from leyden.tasks.work import Work
 from leyden.values import replace
-from tests.away import BusyDatabase
+from tests.away import FailingDatabase
 from tests.conftest import NOW
 from tests.services.fleet_harness import CLAIM_FOR, SETTINGS, FleetHarness
 from tests.services.told import told as told_of
@@ -178,14 +178,14 @@ async def test_a_backup_that_could_not_be_stored_is_stored_at_the_next_look(
 ) -> None:
     """Homes tell of a backup once: who could not store it must not forget it."""
     node = await fleet_harness.running()
-    busy = BusyDatabase(fleet_harness.fleet.database)
+    busy: Any = FailingDatabase(fleet_harness.fleet.database)
     house = Housekeeping(replace(fleet_harness.fleet, database=busy))
     await look(fleet_harness, house)
     fleet_harness.homes.channel_backups[node.id] = b"one channel"
-    busy.is_stale = True
+    busy.error = errors.Stale()
     with pytest.raises(errors.Stale):
         await look(fleet_harness, house)
-    busy.is_stale = False
+    busy.error = None
     fleet_harness.now += CLAIM_FOR  # of the look that failed
     await look(fleet_harness, house)
     kept = await fleet_harness.fleet.database.reader.backups.latest_channels(node.id)

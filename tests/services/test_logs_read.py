@@ -13,7 +13,7 @@ import pytest
 from leyden.certificates.authority import Authority
 from leyden.domain.log_positions import END
 from leyden.domain.nodes import Action, Network, Node
-from leyden.lnd import home, tail
+from leyden.lnd import home
 from leyden.lnd.chains import Chain, Neutrino
 from leyden.runtimes.layout import Ground, Layout
 from leyden.runtimes.local_homes import LocalHomes
@@ -125,22 +125,6 @@ async def test_a_line_written_before_the_first_look_is_told(
     assert await told(fleet_harness, node) == [line(9)]
 
 
-async def test_a_line_written_while_we_are_down_is_told_once(
-    fleet_harness: FleetHarness, house: House, layout: Layout
-) -> None:
-    node, log = await node_with_log(fleet_harness, layout)
-    add(log, INFO)
-    await house.look()
-    add(log, line(9), INFO)
-    for _ in range(3):
-        house.begin_anew()
-        await house.look()
-        assert await told(fleet_harness, node) == [line(9)]
-        fleet_harness.now += timedelta(
-            minutes=30
-        )  # it is the position that keeps it quiet
-
-
 async def test_what_a_log_was_rotated_into_while_we_are_down_is_told(
     fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
@@ -189,17 +173,6 @@ async def test_whenever_it_is_broken_off_each_line_is_told_once(
     assert await told(fleet_harness, node) == lines
 
 
-async def test_a_later_burst_is_told_as_well(
-    fleet_harness: FleetHarness, house: House, layout: Layout
-) -> None:
-    node, log = await node_with_log(fleet_harness, layout)
-    for height in (8, 9):
-        add(log, *[line(height)] * 100)
-        await house.look()
-        fleet_harness.now += timedelta(minutes=11)
-    assert await told(fleet_harness, node) == [line(8), line(9)]
-
-
 async def test_two_who_read_one_log_tell_it_once(
     fleet_harness: FleetHarness, house: House, layout: Layout
 ) -> None:
@@ -219,26 +192,6 @@ async def test_two_who_read_one_log_tell_it_once(
         for each in (other, house):
             await each.look()
     assert await told(fleet_harness, node) == [line(height) for height in (7, 8, 9)]
-
-
-async def test_one_who_sleeps_tells_nothing_again(
-    fleet_harness: FleetHarness, house: House, layout: Layout
-) -> None:
-    """It was looked after by another meanwhile, who has told and moved on."""
-    node, log = await node_with_log(fleet_harness, layout)
-    add(log, INFO)
-    await house.look()
-    other = House(fleet_harness, layout)
-    add(log, line(9), INFO)
-    await other.look()
-    fleet_harness.now += timedelta(minutes=30)
-    await house.look()
-    assert await told(fleet_harness, node) == [line(9)]
-    add(log, line(10))
-    fleet_harness.now += timedelta(minutes=30)
-    await house.look()
-    await house.look()
-    assert await told(fleet_harness, node) == [line(9), line(10)]
 
 
 async def test_nodes_from_before_begin_at_the_end(
@@ -270,15 +223,6 @@ async def test_a_log_that_only_grows_is_written_down_now_and_then(
         editions.append(kept.edition)
     assert editions[0] == 1, "whatever comes next is read on from there"
     assert editions[-1] == 1 + log.stat().st_size // (1 << 16)
-
-
-async def test_far_behind_it_is_read_without_holding_up_anybody(
-    fleet_harness: FleetHarness, house: House, layout: Layout
-) -> None:
-    node, log = await node_with_log(fleet_harness, layout)
-    add(log, line(9), INFO * (2 * tail.MOST_BYTES // len(INFO)))
-    await house.look()
-    assert await told(fleet_harness, node) == [line(9)]
 
 
 async def test_nothing_is_kept_of_a_node_whose_data_is_removed(

@@ -296,13 +296,6 @@ async def test_a_thousand_orders_for_one_peer_are_five(shop: ShopHarness) -> Non
     await ordered(shop, over_http())
 
 
-async def test_two_processes_together_keep_the_limit(shop: ShopHarness) -> None:
-    one, two = Lsps1(shop.shop), Lsps1(shop.shop)
-    await at_once(*(each.create(WANTED, over_bolt8()) for each in (one, two) * 9))
-    unpaid = shop.database.reader.lsps1_orders.unpaid_of_peer
-    assert (await unpaid(PEER, Source.BOLT8))[0] == 5
-
-
 class Together(FakePayments):
     """A treasury that makes two invoices at once, or none."""
 
@@ -334,16 +327,6 @@ async def test_of_two_processes_at_the_limit_one_gets_the_place(
     assert await shop.database.reader.lsps1_orders.unpaid() == 1
 
 
-async def test_an_address_has_a_limit_of_its_own(shop: ShopHarness) -> None:
-    shop.rules = replace(shop.rules, lsps1=replace(RULES, orders_per_address=3))
-    for _ in range(2):
-        await ordered(shop, over_http())
-    await ordered(shop, over_http(OTHER))
-    with pytest.raises(TooMany, match="your IP address"):
-        await ordered(shop, over_http(OTHER))
-    await ordered(shop, over_http(OTHER, "203.0.113.9"))
-
-
 async def test_coins_of_orders_without_a_channel_are_capped(shop: ShopHarness) -> None:
     rules = replace(RULES, most_reserved=Sats(6_000_000))
     shop.rules = replace(shop.rules, lsps1=rules)
@@ -364,15 +347,6 @@ async def test_coins_of_orders_without_a_channel_are_capped(shop: ShopHarness) -
     shop.seller.thaw(refuses=False)
     await shop.pass_time(seconds=6)
     await ordered(shop, over_http(THIRD))
-
-
-async def test_strangers_leave_half_of_a_nodes_capacity(shop: ShopHarness) -> None:
-    shop.rules = replace(shop.rules, seller_most_per_peer=Sats(4_000_000))
-    for _ in range(2):
-        await ordered(shop, over_http())
-    with pytest.raises(TooMany):
-        await ordered(shop, over_http())
-    await ordered(shop, over_bolt8())
 
 
 async def test_while_a_paid_channel_is_opened_the_next_has_to_wait(
@@ -475,17 +449,6 @@ async def test_garbage_is_refused(shop: ShopHarness, raw: bytes, code: int) -> N
     assert (told["id"], told["error"]["code"]) == (None, code)
 
 
-async def test_methods_that_nobody_knows_are_refused(shop: ShopHarness) -> None:
-    for method in ("lsps2.get_info", "lsps1.create_order ", "__init__"):
-        assert (await asked(shop, method))["error"]["code"] == -32601
-    told = await asked(shop, "lsps1.get_info", version=1)
-    assert told["error"]["data"]["unrecognized"] == ["version"]
-    answer = await Rpc(Lsps1(shop.shop)).answer(
-        PEER, b'{"id":"1","method":"lsps1.get_info","params":[1]}'
-    )
-    assert json.loads(answer or b"")["error"]["code"] == -32602
-
-
 async def test_a_seller_that_is_away_is_an_error_of_ours(shop: ShopHarness) -> None:
     shop.seller.away = True
     told = await asked(shop, "lsps1.create_order", **WANTED)
@@ -507,15 +470,6 @@ async def test_ldk_is_not_told_that_its_payment_is_held(shop: ShopHarness) -> No
     assert await states(shop, order.id, ZEUS_ID) == ("CREATED", "HOLD")
 
 
-async def test_ldk_gets_errors_without_data(shop: ShopHarness) -> None:
-    wrong = {**WANTED, "channel_expiry_blocks": 99_999}
-    told = await asked(shop, "lsps1.create_order", id_=LDK_ID, **wrong)
-    assert set(told["error"]) == {"code", "message"}
-    assert "max_channel_expiry_blocks" in told["error"]["message"]
-    told = await asked(shop, "lsps1.create_order", **wrong)
-    assert told["error"]["data"]["message"], "which ZEUS reads"
-
-
 @pytest.mark.parametrize("token", [None, ""])
 async def test_a_token_comes_back_as_it_came(
     shop: ShopHarness, token: str | None
@@ -527,9 +481,3 @@ async def test_a_token_comes_back_as_it_came(
         shop, "lsps1.get_order", id_=LDK_ID, order_id=told["result"]["order_id"]
     )
     assert found["result"]["token"] == token
-
-
-async def test_no_token_is_null(shop: ShopHarness) -> None:
-    sent = {name: each for name, each in WANTED.items() if name != "token"}
-    told = await asked(shop, "lsps1.create_order", **sent)
-    assert told["result"]["token"] is None

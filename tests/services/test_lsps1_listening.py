@@ -19,6 +19,7 @@ from leyden.values import replace
 from tests.fakes.messages import FakeMessages
 from tests.services.shop_harness import ShopHarness
 from tests.services.test_lsps1 import OTHER, PEER, RULES, WANTED
+from tests.waiting import until
 
 
 def request(method: str, id_: str = "1", **params: Any) -> bytes:
@@ -52,9 +53,7 @@ async def reading(harness: ShopHarness, messages: FakeMessages) -> AsyncIterator
 
 
 async def listening(messages: FakeMessages) -> None:
-    async with asyncio.timeout(10):
-        while not messages.listeners:
-            await asyncio.sleep(0.005)
+    await until(lambda: messages.listeners)
 
 
 async def answer(messages: FakeMessages) -> tuple[str, dict[str, Any]]:
@@ -86,9 +85,7 @@ async def test_it_reads_on_after_garbage_and_when_the_stream_broke_off(
     refused = [await answer(messages) for _ in range(3)]
     assert {told["error"]["code"] for _, told in refused} == {-32700}
     messages.break_off()
-    async with asyncio.timeout(10):
-        while messages.listeners:
-            await asyncio.sleep(0.005)
+    await until(lambda: not messages.listeners)
     await listening(messages)
     messages.arrive(PEER, request("lsps1.get_info"))
     assert "result" in (await answer(messages))[1]

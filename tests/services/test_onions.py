@@ -9,8 +9,6 @@ import pytest
 from leyden.domain.alarms import Kind
 from leyden.domain.nodes import Action, Node
 from leyden.domain.onions import Onion
-from leyden.errors import Lost
-from leyden.services.nodes import restoring
 from leyden.services.nodes.fleet import EVERYTHING, ONIONS
 from leyden.services.nodes.onions import Onions, seed_purpose
 from leyden.services.operators.alarms import list_alarms
@@ -19,7 +17,7 @@ from leyden.settings import Settings
 from leyden.tasks.work import Work
 from leyden.values import replace
 from tests.fakes.tor import FakeTor
-from tests.services.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness
+from tests.services.fleet_harness import CLAIM_FOR, FleetHarness
 
 STRANGER = Onion(seed=b"s" * 32, to="").host
 
@@ -102,15 +100,6 @@ async def test_the_key_is_sealed_in_the_database(fleet_harness: FleetHarness) ->
     assert seed not in sealed
 
 
-async def test_tor_is_told_once(fleet_harness: FleetHarness, tor: FakeTor) -> None:
-    await made(fleet_harness)
-    await look(fleet_harness)
-    await fleet_harness.restart()
-    for _ in range(2):
-        await look(fleet_harness)
-    assert len(tor.changes) == 1, "services outlive us"
-
-
 async def test_a_tor_that_was_restarted_is_told_again(
     fleet_harness: FleetHarness, tor: FakeTor
 ) -> None:
@@ -164,27 +153,6 @@ async def test_a_node_that_does_not_listen_has_none_and_gets_the_same_back(
     assert ours(tor).keys() == {node.onion}
 
 
-async def test_a_deleted_node_has_none_and_a_restored_one_the_same(
-    fleet_harness: FleetHarness, tor: FakeTor
-) -> None:
-    node = await made(fleet_harness)
-    await look(fleet_harness)
-    await fleet_harness.ask(node, Action.DELETE)
-    await fleet_harness.work()
-    await look(fleet_harness)
-    assert ours(tor) == {}
-    await restoring.restore(
-        fleet_harness.fleet,
-        HARBOUR,
-        node.id,
-        None,
-        actor="key:7",
-        now=fleet_harness.now,
-    )
-    await look(fleet_harness)
-    assert ours(tor).keys() == {node.onion}
-
-
 async def test_the_key_goes_with_the_nodes_data_and_the_service_too(
     fleet_harness: FleetHarness, tor: FakeTor
 ) -> None:
@@ -227,16 +195,6 @@ async def test_without_tor_nothing_is_shown_or_announced(
     await fleet_harness.work()
     spec = fleet_harness.runtime.homes[node.id]
     assert spec.announced == (f"198.51.100.1:{node.peer_port}",)
-
-
-async def test_a_gateway_that_moved_is_where_tor_leads(
-    fleet_harness: FleetHarness, tor: FakeTor
-) -> None:
-    node = await made(fleet_harness)
-    await look(fleet_harness)
-    use(fleet_harness, tor, target="2001:db8::1")
-    await look(fleet_harness)
-    assert ours(tor) == {node.onion: f"[2001:db8::1]:{node.peer_port}"}
 
 
 async def test_a_node_starts_without_tor_and_tor_is_told_later(
@@ -291,18 +249,3 @@ async def test_an_alarm_says_what_keeps_peers_from_onion_addresses(
         "peers can't reach nodes over Tor: tor_control: 127.0.0.1:9051: "
         "nothing listens there"
     )
-
-
-async def test_who_has_lost_the_task_stores_nothing(
-    fleet_harness: FleetHarness, tor: FakeTor
-) -> None:
-    node = await made(fleet_harness)
-    late = await claimed(fleet_harness)
-    fleet_harness.now += CLAIM_FOR + timedelta(seconds=1)
-    await look(fleet_harness)
-    assert ours(tor).keys() == {node.onion}
-    told = await fleet_harness.fleet.database.reader.node_onions.targets()
-    tor.restart()
-    with pytest.raises(Lost):
-        await Onions(fleet_harness.fleet, tor).run(late)
-    assert await fleet_harness.fleet.database.reader.node_onions.targets() == told

@@ -101,20 +101,6 @@ async def test_an_older_node_listens_once_its_owner_turns_it_on(
     assert fleet_harness.gateway.routes[old.id].peers is not None
 
 
-async def test_a_port_is_kept_over_restarts_and_updates(
-    fleet_harness: FleetHarness,
-) -> None:
-    node = await fleet_harness.running(version="v0.20.1-beta")
-    await fleet_harness.ask(node, Action.RESTART)
-    await fleet_harness.work()
-    await fleet_harness.ask(await fleet_harness.node(node.id), Action.STOP)
-    await fleet_harness.work()
-    await fleet_harness.later(days=60)
-    await fleet_harness.ask(await fleet_harness.node(node.id), Action.START)
-    await fleet_harness.work()
-    assert (await fleet_harness.node(node.id)).open_peer_port == node.open_peer_port
-
-
 async def test_a_node_that_stops_listening_takes_its_own_port_back(
     fleet_harness: FleetHarness,
 ) -> None:
@@ -238,16 +224,6 @@ async def test_the_operator_is_told_which_nodes_port_another_program_has(
     assert await said() == [f"{told}{end}"]
     gateway.taken = set()
     assert await said() == []
-
-
-async def test_whoever_creates_and_deletes_all_the_time_uses_one_port(
-    fleet_harness: FleetHarness,
-) -> None:
-    for number in range(5):
-        node = await made(fleet_harness, f"light {number}")
-        await deleted(fleet_harness, node)
-    others = [await made(fleet_harness, f"pier {n}", OTHER_SHORE) for n in range(2)]
-    assert len({node.peer_port, *(each.peer_port for each in others)}) == 3
 
 
 async def test_a_port_outside_the_range_is_kept_while_it_is_used(

@@ -1,7 +1,6 @@
 """Replicas that serve gateways hear of changed routes, and need not ask for them."""
 
 import asyncio
-from collections.abc import Callable
 
 from leyden.certificates.authority import Authority
 from leyden.services.nodes.routes import Routes
@@ -10,12 +9,7 @@ from leyden.storage.secrets import Sealer
 from leyden.values import replace
 from tests.fakes.gateway import FakeGateway
 from tests.services.fleet_harness import FleetHarness
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(20):
-        while not holds():
-            await asyncio.sleep(0.005)
+from tests.waiting import until
 
 
 async def test_another_process_hears_of_a_changed_whitelist(

@@ -1,20 +1,14 @@
 import asyncio
-from collections.abc import Callable
 
 import pytest
 
 from leyden.domain.observations import Observation, State
 from leyden.services.nodes.start_limits import StartLimit
+from tests.waiting import until
 
 
 def saw(state: State | None = None, *, alive: bool = True) -> Observation:
     return Observation(process="lnd 1", alive=alive, state=state)
-
-
-async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(5):
-        while not holds():
-            await asyncio.sleep(0.001)
 
 
 class Line:

@@ -10,7 +10,7 @@ from standardwebhooks import Webhook
 from leyden.domain.deliveries import Answer, Pause
 from leyden.domain.nodes import Node, Status
 from leyden.domain.webhooks import ANNOUNCED
-from leyden.errors import Conflict, Malformed, NotFound, Stale, TooMany
+from leyden.errors import Malformed, NotFound, Stale, TooMany
 from leyden.loops import put_standing, queues
 from leyden.services.deliveries.dispatchers import FORGETTING, prune
 from leyden.services.deliveries.manual_limits import ManualLimit
@@ -312,24 +312,6 @@ async def test_a_dispatcher_that_was_asleep_for_its_lease_writes_nothing(
     assert len(kept.attempts) == 1
 
 
-async def test_one_receiver_that_hangs_delays_no_other(post: Post) -> None:
-    slow, quick = await post.house(), await post.house(_other())
-    released = asyncio.Event()
-
-    async def hang(event: Received) -> Answer:
-        if json.loads(event.body)["api"] == slow.api_endpoint:
-            await released.wait()
-        else:
-            released.set()
-        return Answer(status=200)
-
-    post.sender.answers[URL] = hang
-    await post.announce(slow, "stopped")
-    await post.announce(quick, "stopped")
-    await asyncio.wait_for(post.run(), 10)
-    assert await post.states(slow) == await post.states(quick) == ["delivered"]
-
-
 async def test_a_receiver_that_is_gone_is_paused_and_its_event_failed(
     post: Post,
 ) -> None:
@@ -399,36 +381,6 @@ async def test_another_url_begins_anew(post: Post) -> None:
     await post.run()
     assert [each.url for each in post.sender.received] == [URL, other]
     assert post.told[1:] == ["waiting_unlock"]
-
-
-@pytest.mark.parametrize("answer", [Answer(status=410), AWAY])
-async def test_what_the_old_url_answers_late_does_not_pause_the_new_one(
-    post: Post, answer: Answer
-) -> None:
-    """An attempt takes up to 15 s, and owners change the URL because it fails."""
-    node = await post.house()
-    other = "https://books.harbour.test/"
-    moved = replace(node, settings=some_settings(webhook=other))
-    post.answers(AWAY)
-    await post.announce(node, UPDATE)
-    await post.run()
-    post.now += timedelta(days=5)
-    post.sender.received.clear()
-
-    async def late(_: Received) -> Answer:
-        async with post.database.transaction() as tx:
-            await tx.nodes.save(node, moved)
-            await announcements.url_changed(tx, moved, now=post.now)
-        return answer
-
-    post.sender.answers[URL] = late
-    await post.announce(node, "waiting_unlock")
-    await post.run()
-    receiver = await post.database.reader.subscriptions.get_of_node(node.id)
-    assert (receiver.url, receiver.pause) == (other, None)
-    await post.pass_time(days=1)
-    assert post.sender.received[-1].url == other
-    assert post.told[-1] == "waiting_unlock"
 
 
 async def test_without_a_url_nothing_waits_any_more(post: Post) -> None:
@@ -536,12 +488,6 @@ def test_two_organizations_are_counted_each_for_itself() -> None:
     for spelled in (URL, URL.replace("hooks", "HOOKS"), URL.replace(".test", ".test.")):
         with pytest.raises(TooMany):
             by_hand.take("harbour", spelled, at_s=0)
-
-
-async def test_who_has_no_webhook_cannot_test_it(post: Post) -> None:
-    node = await post.house(url="")
-    with pytest.raises(Conflict, match="no webhook"):
-        await webhooks.test(post.dispatcher, "harbour", node.id, actor="test")
 
 
 async def test_events_are_shown_and_resent_to_their_own_organization_alone(

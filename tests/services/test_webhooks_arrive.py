@@ -3,12 +3,12 @@
 import asyncio
 import socket
 import time
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator
 from contextlib import ExitStack, asynccontextmanager
 from functools import partial
 
-import aiohttp
 import pytest
+from aiohttp.abc import ResolveResult
 
 from leyden.domain.accounts import Organization
 from leyden.domain.nodes import Node
@@ -25,8 +25,8 @@ from leyden.webhooks.egress import Egress
 from leyden.webhooks.sender import HttpSender
 from tests.domain.nodes import NOON, a_node
 from tests.services.post import Post
-from tests.webhooks.conftest import ANYTHING, LOOPBACK, Receiver
-from tests.webhooks.name_server import HOST, NameServer
+from tests.waiting import until
+from tests.webhooks.conftest import ANYTHING, LOOPBACK, FixedResolver, Receiver
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
@@ -38,23 +38,28 @@ async def post(db: Database, sealer: Sealer) -> Post:
     return post
 
 
-class KeptOpen(aiohttp.AsyncResolver):
-    """A resolver that all connections share."""
+class Names(FixedResolver):
+    """Every name is of this machine; those that begin with `dead` get no answer."""
 
-    def __init__(self, servers: Sequence[str] | None) -> None:
-        super().__init__(nameservers=servers)
+    def __init__(self) -> None:
+        super().__init__(["127.0.0.1"])
+        self.asked: set[str] = set()
 
-    async def close(self) -> None: ...
-
-    async def end(self) -> None:
-        await self._resolver.close()
+    async def resolve(
+        self,
+        host: str,
+        port: int = 0,
+        family: socket.AddressFamily = socket.AF_UNSPEC,
+    ) -> list[ResolveResult]:
+        self.asked.add(host)
+        if host.startswith("dead"):
+            await asyncio.Event().wait()
+        return await super().resolve(host, port, family)
 
 
 @asynccontextmanager
-async def delivering(
-    post: Post, *, servers: Sequence[str] | None = None, at_once: int = 256
-) -> AsyncIterator[None]:
-    shared = KeptOpen(servers)
+async def delivering(post: Post, *, at_once: int = 256) -> AsyncIterator[Names]:
+    names = Names()
     dispatcher = Dispatcher(
         database=post.database,
         sealer=post.sealer,
@@ -62,7 +67,7 @@ async def delivering(
             Egress(exceptions=[LOOPBACK]),
             allowed=ANYTHING,
             deadline_s=3,
-            resolver=lambda: shared,
+            resolver=lambda: names,
         ),
         clock=utc_now,
         concurrency=Concurrency(at_once),
@@ -76,11 +81,10 @@ async def delivering(
         Worker(post.database, [queue], clock=utc_now).run(), name="worker"
     )
     try:
-        yield
+        yield names
     finally:
         working.cancel()
         await asyncio.gather(working, return_exceptions=True)
-        await shared.end()
 
 
 def a_neighbour(number: int, organization_id: str = "harbour") -> Node:
@@ -92,12 +96,6 @@ def a_neighbour(number: int, organization_id: str = "harbour") -> Node:
         slot=100 + number,
         api_endpoint=f"pier-{number}.localhost",
     )
-
-
-async def until(holds: Callable[[], bool], *, within_s: float = 20) -> None:
-    async with asyncio.timeout(within_s):
-        while not holds():
-            await asyncio.sleep(0.002)
 
 
 async def test_an_event_is_there_before_one_can_look(post: Post) -> None:
@@ -165,14 +163,14 @@ async def test_a_hundred_dead_names_of_one_delay_no_event_of_another(
     post: Post,
 ) -> None:
     await _open_reef(post)
-    with Receiver(OK) as good, NameServer() as server:
+    with Receiver(OK) as good:
         for number in range(100):
             url = f"http://dead{number}.reef.test:8000/"
             node = await post.house(a_neighbour(number, "reef"), url=url)
             await post.announce(node, "stopped")
         node = await post.house(url=f"http://pier.harbour.test:{good.port}/")
-        async with delivering(post, servers=[f"{HOST}:{server.port}"]):
-            await until(lambda: len(server.asked) == 100)
+        async with delivering(post) as names:
+            await until(lambda: len(names.asked) == 100)
             await post.announce(node, "waiting_unlock")
             await until(lambda: len(good.requests) == 1)
 

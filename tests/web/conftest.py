@@ -1,6 +1,7 @@
 """The dashboard as people see it: Alice and Bob on one team, Charlie on another."""
 
 from collections.abc import AsyncIterator, Iterator
+from datetime import datetime
 from functools import cache
 
 import pytest
@@ -9,6 +10,7 @@ from argon2 import PasswordHasher
 from leyden.certificates.authority import Authority, open_or_create
 from leyden.certificates.constraints import scope
 from leyden.domain.accounts import Role
+from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.emailing import Emailing
 from leyden.services.people import accounts, sign_in
 from leyden.services.platform import Platform
@@ -17,12 +19,15 @@ from leyden.storage.database import Database
 from leyden.storage.secrets import Sealer
 from leyden.web.app import dashboard
 from leyden.web.site import Site
-from tests.api.flow.conftest import world  # noqa: F401  a fixture for channels
+from tests.api.flow.conftest import World, world
 from tests.conftest import NOW
+from tests.fakes.sender import FakeSender
 from tests.mail_server import MailServer, mail_server
 from tests.services.emailed import emailing
 from tests.services.fleet_harness import FleetHarness
 from tests.web.visitor import HOST, Visitor
+
+__all__ = ["world"]  # a fixture
 
 PASSWORD = "a lamp in the harbour"
 SESSION = "leyden-session-8000"
@@ -55,15 +60,53 @@ def settings() -> Settings:
 
 
 @pytest.fixture
+def sender() -> FakeSender:
+    return FakeSender()
+
+
+@pytest.fixture
 def platform(
-    db: Database, sealer: Sealer, settings: Settings, fleet_harness: FleetHarness
+    db: Database,
+    sealer: Sealer,
+    settings: Settings,
+    fleet_harness: FleetHarness,
+    sender: FakeSender,
 ) -> Platform:
+    def clock() -> datetime:
+        return fleet_harness.now
+
     return Platform(
         settings=settings,
         database=db,
         sealer=sealer,
-        clock=lambda: fleet_harness.now,
+        clock=clock,
         fleet=fleet_harness.fleet,
+        dispatcher=Dispatcher(database=db, sealer=sealer, sender=sender, clock=clock),
+    )
+
+
+@pytest.fixture
+def selling(
+    settings: Settings,
+    world: World,
+    fleet_harness: FleetHarness,
+    sender: FakeSender,
+) -> Platform:
+    """A platform that sells channels as well."""
+    shop = world.shop
+    return Platform(
+        settings=settings,
+        database=shop.database,
+        sealer=shop.sealer,
+        clock=shop.clock,
+        shop=shop,
+        fleet=fleet_harness.fleet,
+        dispatcher=Dispatcher(
+            database=shop.database,
+            sealer=shop.sealer,
+            sender=sender,
+            clock=shop.clock,
+        ),
     )
 
 

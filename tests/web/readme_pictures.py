@@ -10,12 +10,13 @@ import asyncio
 import json
 import sys
 from pathlib import Path
+from typing import Literal
 
 from playwright.async_api import Browser, Page, ViewportSize
 
 from tests.web.screen import chromium
-from tests.web.screenshots import Scheme, first, sign_in
 
+Scheme = Literal["light", "dark"]
 _WIDE: ViewportSize = {"width": 1280, "height": 800}
 _PHONE: ViewportSize = {"width": 390, "height": 844}
 _NODE, _ORDER, _OPERATOR = "nodes", "channels", "operator"
@@ -35,11 +36,31 @@ async def main(home: Path, folder: Path) -> None:
     async with chromium() as browser:
         for name, what, scheme, size, scale in _PICTURES:
             page = await _opened(browser, scheme, size, scale)
-            room = await sign_in(page, base, kept["dashboard_login"])
+            room = await _sign_in(page, base, kept["dashboard_login"])
             await page.goto(await _address(page, base, room, what))
             await page.wait_for_load_state("load")
             await page.screenshot(path=folder / f"{name}.png")
             await page.close()
+
+
+async def _sign_in(page: Page, base: str, login: dict[str, str]) -> str:
+    """Sign in; return the address of the organization's pages."""
+    await page.goto(f"{base}/app/sign-in")
+    await page.fill("#email", login["email"])
+    await page.fill("#password", login["password"])
+    await page.click("form[action='/app/sign-in'] button")
+    await page.wait_for_url("**/nodes")
+    return page.url.removesuffix("/nodes")
+
+
+async def _first(page: Page, room: str) -> str:
+    """Return the id of the first thing that a list shows, if it shows any."""
+    await page.goto(room)
+    links = page.locator("tbody th a")
+    if not await links.count():
+        return "none"
+    href = await links.first.get_attribute("href")
+    return (href or "").rpartition("/")[2]
 
 
 async def _opened(
@@ -53,7 +74,7 @@ async def _opened(
 async def _address(page: Page, base: str, room: str, what: str) -> str:
     if what == _OPERATOR:
         return f"{base}/app/operator"
-    return f"{room}/{what}/{await first(page, f'{room}/{what}')}"
+    return f"{room}/{what}/{await _first(page, f'{room}/{what}')}"
 
 
 if __name__ == "__main__":

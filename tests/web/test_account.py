@@ -23,7 +23,6 @@ async def test_a_new_password_ends_every_other_session(
     alice: Visitor, nobody: Visitor
 ) -> None:
     await nobody.sign_in("alice@example.org", PASSWORD)
-    await alice.get("/app/account")
     wrong = await alice.submit(
         "/app/account/password", {"present": "not it at all", "new": NEW}
     )
@@ -41,7 +40,6 @@ async def test_a_new_password_ends_every_other_session(
 async def test_an_authenticator_is_offered_with_the_password_alone(
     alice: Visitor,
 ) -> None:
-    await alice.get("/app/account")
     for present in ("", "not it at all"):
         fields = {"present": present}
         refused = await alice.submit("/app/account/authenticator", fields)
@@ -51,7 +49,6 @@ async def test_an_authenticator_is_offered_with_the_password_alone(
 async def test_an_authenticator_counts_once_it_has_shown_a_code(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    await alice.get("/app/account")
     offered = await alice.submit("/app/account/authenticator", {"present": PASSWORD})
     found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
     assert found is not None
@@ -86,7 +83,6 @@ async def test_an_authenticator_counts_once_it_has_shown_a_code(
 async def test_whoever_lost_everything_is_let_in_again(
     alice: Visitor, nobody: Visitor, platform: Platform, fleet_harness: FleetHarness
 ) -> None:
-    await alice.get("/app/account")
     offered = await alice.submit("/app/account/authenticator", {"present": PASSWORD})
     found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
     assert found is not None
@@ -116,7 +112,6 @@ async def test_whoever_lost_everything_is_let_in_again(
 
 async def enrolled(visitor: Visitor, fleet_harness: FleetHarness) -> list[str]:
     """Add an authenticator; return the recovery codes."""
-    await visitor.get("/app/account")
     offered = await visitor.submit("/app/account/authenticator", {"present": PASSWORD})
     found = re.search(r'id="secret">([A-Z2-7]+)<', offered.text)
     assert found is not None
@@ -151,7 +146,6 @@ async def test_new_recovery_codes_take_the_password(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     codes = await enrolled(alice, fleet_harness)
-    await alice.get("/app/account")
     for present, status, shown in (("not it", 401, 0), (PASSWORD, 200, 10)):
         answer = await alice.submit("/app/account/recovery-codes", {"present": present})
         found = CODES.findall(answer.text)
@@ -167,7 +161,6 @@ async def test_one_session_is_ended_and_no_stranger_s(
         r'name="session" value="([^"]+)"', (await alice.get("/app/account")).text
     )
     assert theirs is not None
-    await charlie.get("/app/account")
     refused = await charlie.submit("/app/account/sessions/end", {"session": theirs[1]})
     assert (refused.status, (await nobody.get("/app/account")).status) == (404, 200)
     ended = await alice.submit("/app/account/sessions/end", {"session": theirs[1]})
@@ -190,7 +183,6 @@ async def test_a_session_that_ended_by_itself_is_not_listed(
 
 async def test_one_signs_out_everywhere_else(alice: Visitor, nobody: Visitor) -> None:
     await nobody.sign_in("alice@example.org", PASSWORD)
-    await alice.get("/app/account")
     await alice.submit("/app/account/sign-out-elsewhere")
     assert (await nobody.get("/app/account")).status == 303
     assert (await alice.get("/app/account")).status == 200

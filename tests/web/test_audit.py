@@ -38,7 +38,6 @@ async def test_a_change_is_listed_with_its_old_and_new_value(
     await person(platform, site, "dora", team, Role.VIEWER)
     dora = await platform.database.reader.accounts.find_person("dora@example.org")
     assert dora is not None
-    await alice.get(f"{alice.root}/team")
     await alice.submit(f"{alice.root}/team/role", {"user": dora.id, "role": "billing"})
     (row,) = rows((await alice.get(f"{alice.root}/audit")).text, "Role changed")
     assert row.endswith(

@@ -8,12 +8,9 @@ import pytest
 
 from leyden.domain.accounts import Role
 from leyden.domain.observations import State
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.platform import Platform
-from leyden.settings import Settings
 from leyden.web.site import Site
 from tests.api.flow.conftest import World
-from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_channels import ordered, until
@@ -22,22 +19,8 @@ from tests.web.visitor import Visitor
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
-    shop = world.shop
-    return Platform(
-        settings=settings,
-        database=shop.database,
-        sealer=shop.sealer,
-        clock=shop.clock,
-        shop=shop,
-        fleet=fleet_harness.fleet,
-        dispatcher=Dispatcher(
-            database=shop.database,
-            sealer=shop.sealer,
-            sender=FakeSender(),
-            clock=shop.clock,
-        ),
-    )
+def platform(selling: Platform) -> Platform:
+    return selling
 
 
 async def lines(visitor: Visitor) -> dict[str, str]:
@@ -100,7 +83,6 @@ async def test_each_step_is_ticked_once_it_is_done_and_then_all_are_gone(
     assert await button(alice) == f"Create key {root}/keys"
 
     key = {"name": "backend", "scope": "node", "once": str(uuid.uuid4())}
-    await alice.get(f"{root}/keys")
     assert (await alice.submit(f"{root}/keys", key)).status == 200
     assert await button(alice) == f"Add webhook {node}/webhook"
 
@@ -114,7 +96,6 @@ async def test_a_deleted_node_counts_no_more(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     node = await made(alice, fleet_harness)
-    await alice.get(node)
     await alice.submit(f"{node}/delete", {"name": "harbour light"})
     await fleet_harness.work()
     await fleet_harness.settled()
@@ -135,7 +116,6 @@ async def test_a_role_sees_what_it_can_do(
 async def test_who_has_many_nodes_needs_no_first_steps(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
-    await alice.get(f"{alice.root}/nodes/new")
     for place in range(9):
         wish = filled(f"beacon {place}", once=str(uuid.uuid4()))
         assert (await alice.submit(f"{alice.root}/nodes/new", wish)).status == 303

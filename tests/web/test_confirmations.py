@@ -3,18 +3,11 @@
 import re
 from html import unescape
 
-import pytest
-
 from leyden.domain.accounts import Role
 from leyden.domain.observations import State
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.people import api_keys
 from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from leyden.web.site import Site
-from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_nodes import fields, made
@@ -22,25 +15,6 @@ from tests.web.visitor import Visitor
 
 EVIL = "\N{HEBREW LETTER ALEF}\N{HEBREW LETTER BET}<b>!"  # it reads from the right
 ESCAPED = "\N{HEBREW LETTER ALEF}\N{HEBREW LETTER BET}&lt;b&gt;!"
-
-
-@pytest.fixture
-def platform(
-    db: Database, sealer: Sealer, settings: Settings, fleet_harness: FleetHarness
-) -> Platform:
-    return Platform(
-        settings=settings,
-        database=db,
-        sealer=sealer,
-        clock=lambda: fleet_harness.now,
-        fleet=fleet_harness.fleet,
-        dispatcher=Dispatcher(
-            database=db,
-            sealer=sealer,
-            sender=FakeSender(),
-            clock=lambda: fleet_harness.now,
-        ),
-    )
 
 
 async def running(alice: Visitor, fleet_harness: FleetHarness) -> str:
@@ -148,7 +122,6 @@ async def test_a_wrong_name_is_asked_for_again(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     page = await made(alice, fleet_harness)
-    await alice.get(f"{page}/delete")
     shown = await alice.submit(f"{page}/delete", {"name": "harbour"})
     assert shown.status == 400
     assert "Type harbour light to delete the node" in asked(shown.text)
@@ -225,7 +198,6 @@ async def test_who_leaves_is_told_what_that_takes(alice: Visitor, bob: Visitor) 
 
 
 async def test_an_invitation_is_revoked(alice: Visitor) -> None:
-    await alice.get(f"{alice.root}/team")
     invited = {"email": "dora@example.org", "role": "viewer"}
     await alice.submit(f"{alice.root}/team/invite", invited)
     shown = (await alice.get(f"{alice.root}/team")).text

@@ -5,10 +5,8 @@ from msgspec.structs import force_setattr
 
 from leyden.domain.sources import Source
 from leyden.services.platform import Platform
-from leyden.settings import Settings
 from leyden.values import replace
 from tests.api.flow.conftest import World
-from tests.services.fleet_harness import FleetHarness
 from tests.web.test_channels import _text, ordered, until
 from tests.web.visitor import Visitor
 
@@ -16,16 +14,9 @@ KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
+def platform(selling: Platform, world: World) -> Platform:
     world.seller.fill([3_000_000, 3_000_000])
-    return Platform(
-        settings=settings,
-        database=world.shop.database,
-        sealer=world.shop.sealer,
-        clock=world.shop.clock,
-        shop=world.shop,
-        fleet=fleet_harness.fleet,
-    )
+    return selling
 
 
 def pay(world: World) -> None:

@@ -1,7 +1,5 @@
 """The order form asks first for which node, and shows what belongs to the answer."""
 
-import os
-
 from playwright.async_api import ViewportSize
 
 from leyden.domain.observations import State
@@ -37,18 +35,15 @@ async def test_a_channel_for_a_node_is_ordered_by_keys_on_a_phone(
         await page.keyboard.type(KEY)
         await page.wait_for_selector("#quote dd:has-text('18,999 sat')")
         assert not await screen.is_wider_than_its_window()
-        await picture(screen, "form")
         await page.keyboard.press("Enter")
         await page.wait_for_selector("h1:has-text('1,000,000 sat')")
         pay(world)
         await page.wait_for_selector("text=Your node is not connected.")
         assert not await screen.is_wider_than_its_window()
-        await picture(screen, "waiting")
         world.seller.online.add(KEY)
         world.later(seconds=3)
         await page.wait_for_selector("text=Your channel is published.")
         assert not await screen.is_wider_than_its_window()
-        await picture(screen, "filled")
     assert screen.complaints == []
 
 
@@ -72,11 +67,4 @@ async def test_a_ticket_is_claimed_for_a_node_here_by_one_command(
         command = f"leyden claim {order_id} --for {node.id}"
         await screen.page.wait_for_selector(f"pre:has-text('{command}')")
         assert not await screen.is_wider_than_its_window()
-        await picture(screen, "ticket")
     assert screen.complaints == []
-
-
-async def picture(screen: Screen, name: str) -> None:
-    """Keep what it looks like, for people who ask for it."""
-    if folder := os.environ.get("LEYDEN_PICTURES"):
-        await screen.page.screenshot(path=f"{folder}/{name}.png", full_page=True)

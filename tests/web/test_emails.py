@@ -46,7 +46,6 @@ async def used(visitor: Visitor, link: str) -> Shown:
 
 async def confirmed(visitor: Visitor, office: Emailing, served: MailServer) -> str:
     """Confirm an address; return the link, which is used up."""
-    await visitor.get(ACCOUNT)
     asked = await visitor.submit(f"{ACCOUNT}/email/link")
     assert asked.location == f"{ACCOUNT}?done=link"
     link = await link_to(office, served, ALICE)
@@ -68,7 +67,6 @@ async def test_an_address_is_confirmed_by_a_link_that_works_once(
 ) -> None:
     await tell(office, alice.organization_id, "node.failed")
     assert served.taken == []  # nothing before it is confirmed
-    await alice.get(ACCOUNT)
     await alice.submit(f"{ACCOUNT}/email/link")
     link = await link_to(office, served, ALICE)
     # Not by a stranger, nor by who signed in as somebody else.
@@ -86,7 +84,6 @@ async def test_an_address_is_confirmed_by_a_link_that_works_once(
 async def test_an_address_changes_once_the_new_one_is_confirmed(
     alice: Visitor, nobody: Visitor, office: Emailing, served: MailServer
 ) -> None:
-    await alice.get(ACCOUNT)
     wrong = {"email": NEW, "present": "not it at all"}
     assert (await alice.submit(f"{ACCOUNT}/email", wrong)).status == 401
     await alice.submit(f"{ACCOUNT}/email/link")
@@ -113,7 +110,6 @@ async def test_an_address_changes_once_the_new_one_is_confirmed(
 async def test_who_is_readmitted_keeps_no_link_of_who_was_in_their_account(
     alice: Visitor, office: Emailing, served: MailServer, platform: Platform
 ) -> None:
-    await alice.get(ACCOUNT)
     fields = {"email": NEW, "present": PASSWORD}
     assert (await alice.submit(f"{ACCOUNT}/email", fields)).status == 303
     link = await link_to(office, served, NEW)
@@ -128,7 +124,6 @@ async def test_only_who_has_its_mailbox_learns_that_an_address_is_in_use(
     alice: Visitor, bob: Visitor, office: Emailing, served: MailServer
 ) -> None:
     del bob
-    await alice.get(ACCOUNT)
     theirs = {"email": "bob@example.org", "present": PASSWORD}
     asked = await alice.submit(f"{ACCOUNT}/email", theirs)
     assert asked.location == f"{ACCOUNT}?done=link"
@@ -147,7 +142,6 @@ async def test_only_who_has_its_mailbox_learns_that_an_address_is_in_use(
 async def test_a_wrong_address_is_refused(
     alice: Visitor, office: Emailing, served: MailServer, email: str
 ) -> None:
-    await alice.get(ACCOUNT)
     fields = {"email": email, "present": PASSWORD}
     assert (await alice.submit(f"{ACCOUNT}/email", fields)).status == 400
     await send_emails(office)
@@ -187,7 +181,6 @@ async def test_what_is_important_is_emailed_until_one_chooses(
 async def test_a_choice_is_among_what_one_may_see(
     alice: Visitor, charlie: Visitor, office: Emailing, served: MailServer
 ) -> None:
-    await alice.get(f"{ACCOUNT}/emails")
     early = {"organization": alice.organization_id, "type": ["node.failed"]}
     refused = await alice.submit(f"{ACCOUNT}/emails", early)
     assert (refused.status, "Confirm your email address" in refused.text) == (409, True)
@@ -199,7 +192,6 @@ async def test_a_choice_is_among_what_one_may_see(
         (alice.organization_id, "order.eaten", 400),
     ):
         fields = {"organization": organization, "type": [kind]}
-        await alice.get(f"{ACCOUNT}/emails")
         answer = await alice.submit(f"{ACCOUNT}/emails", fields)
         assert answer.status == status, organization
 
@@ -212,20 +204,17 @@ async def test_a_former_member_gets_nothing_more(
     served: MailServer,
 ) -> None:
     dora = await person(platform, site, "dora", alice.organization_id, Role.ADMIN)
-    await dora.get(ACCOUNT)
     await dora.submit(f"{ACCOUNT}/email/link")
     link = await link_to(office, served, "dora@example.org")
     assert (await used(dora, link)).status == 303
     served.taken.clear()
     members = await platform.database.reader.people.members(alice.organization_id)
     [user] = [each.person.id for each in members if "dora" in each.person.email]
-    await alice.get(f"{alice.root}/team")
     await alice.submit(
         f"{alice.root}/team/role", {"user": user, "role": Role.BILLING.value}
     )
     await tell(office, alice.organization_id, "node.failed")
     assert served.taken == []  # which money is not
-    await alice.get(f"{alice.root}/team")
     await alice.submit(f"{alice.root}/team/remove", {"user": user})
     await tell(office, alice.organization_id, "order.failed")
     assert served.taken == []
@@ -265,7 +254,6 @@ async def test_a_new_address_gets_emails_that_the_old_one_refused(
         fleet_harness.now += timedelta(hours=1)
     assert "rejected our emails" in (await alice.get(f"{ACCOUNT}/emails")).text
     served.answers["RCPT"] = "250 OK"
-    await alice.get(ACCOUNT)
     await alice.submit(f"{ACCOUNT}/email", {"email": NEW, "present": PASSWORD})
     await used(alice, await link_to(office, served, NEW))
     assert "rejected our emails" not in (await alice.get(f"{ACCOUNT}/emails")).text
@@ -329,7 +317,6 @@ async def test_an_email_has_a_link_that_ends_emails_like_it(
 async def test_an_invitation_is_sent_and_shown(
     alice: Visitor, site: Site, office: Emailing, served: MailServer
 ) -> None:
-    await alice.get(f"{alice.root}/team")
     fields = {"email": "erin@example.org", "role": "developer"}
     shown = await alice.submit(f"{alice.root}/team/invite", fields)
     assert "We are sending this link to erin@example.org" in shown.text
@@ -353,14 +340,12 @@ async def test_one_address_is_not_flooded_with_invitations(
 ) -> None:
     fields = {"email": "erin@example.org", "role": "developer"}
     for number in range(13):
-        await alice.get(f"{alice.root}/team")
         shown = await alice.submit(f"{alice.root}/team/invite", fields)
         is_sent = "We are sending this link" in shown.text
         assert is_sent == (number < 10), number
     await send_emails(office)
     assert len(served.taken) == 10
     fleet_harness.now += timedelta(hours=1, seconds=1)
-    await alice.get(f"{alice.root}/team")
     shown = await alice.submit(f"{alice.root}/team/invite", fields)
     assert "We are sending this link" in shown.text
 
@@ -368,7 +353,6 @@ async def test_one_address_is_not_flooded_with_invitations(
 async def test_a_new_password_is_told_to_its_owner(
     alice: Visitor, office: Emailing, served: MailServer
 ) -> None:
-    await alice.get(ACCOUNT)
     fields = {"present": PASSWORD, "new": "two lamps in the harbour"}
     await alice.submit(f"{ACCOUNT}/password", fields)
     await send_emails(office)

@@ -6,15 +6,12 @@ import pytest
 
 from leyden.domain.accounts import Role
 from leyden.domain.sign_in import RIGHTS, Right
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
 from leyden.settings import Settings
 from leyden.web.pages import Page, Who
 from leyden.web.site import Site
 from leyden.web.table import PAGES
-from tests.api.flow.conftest import World
-from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.conftest import person
 from tests.web.test_channels import ONCE, ordered
@@ -33,22 +30,8 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
-    shop = world.shop
-    return Platform(
-        settings=settings,
-        database=shop.database,
-        sealer=shop.sealer,
-        clock=shop.clock,
-        shop=shop,
-        fleet=fleet_harness.fleet,
-        dispatcher=Dispatcher(
-            database=shop.database,
-            sealer=shop.sealer,
-            sender=FakeSender(),
-            clock=shop.clock,
-        ),
-    )
+def platform(selling: Platform) -> Platform:
+    return selling
 
 
 @pytest.fixture
@@ -137,8 +120,11 @@ async def test_no_form_is_taken_from_elsewhere(
             assert (await alice.submit(path, {"token": token})).status == 403, page
         for headers in (
             {"origin": "https://evil.example"},
-            {"sec_fetch_site": "cross-site"},
             {"origin": "null"},
+            {"origin": "http://["},
+            {"origin": ""},
+            {"sec_fetch_site": "cross-site"},
+            {"sec_fetch_site": "same-site"},
         ):
             assert (await alice.submit(path, **headers)).status == 403, page
         unread = await alice.ask("POST", path, headers={"content_type": "text/plain"})
@@ -154,7 +140,14 @@ async def test_no_answer_can_be_framed_kept_or_guessed_at(
             continue  # they go on for ever
         path = _path(page, ids)
         shown = await alice.ask(page.method, path)
-        assert "frame-ancestors 'none'" in shown.header("content-security-policy"), page
+        policy = shown.header("content-security-policy")
+        for part in (
+            "default-src 'none'",
+            "script-src 'self';",
+            "frame-ancestors 'none'",
+        ):
+            assert part in policy, page
+        assert "unsafe" not in policy, page
         assert shown.header("x-frame-options") == "DENY", page
         assert shown.header("x-content-type-options") == "nosniff", page
         assert shown.header("cache-control") == "no-store", page

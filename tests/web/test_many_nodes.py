@@ -3,7 +3,6 @@
 import re
 import uuid
 
-from leyden.services.platform import Platform
 from leyden.web.states import Part, parts
 from leyden.web.words import browser, sats
 from tests.services.fleet_harness import FleetHarness
@@ -64,30 +63,6 @@ async def test_many_are_found_by_state_and_name(
     assert "No nodes match" in (await alice.get(both)).text
     assert (await alice.get(f"{nodes}?status=%3Cb%3E")).status == 200
     assert "<b>" not in (await alice.get(f"{nodes}?name=%3Cb%3E")).text
-
-
-async def test_whoever_looks_gets_a_page_of_their_own_as_it_is_now(
-    alice: Visitor, bob: Visitor, fleet_harness: FleetHarness, platform: Platform
-) -> None:
-    await make_many(alice, fleet_harness, 1)
-    nodes = f"{alice.root}/nodes"
-    first = await alice.get(nodes)
-    again = await alice.get(nodes)
-    assert first.text == again.text
-    seen = await bob.get(nodes)
-    assert "Create node" in first.text
-    assert "Create node" not in seen.text
-    assert first.token != seen.token
-    assert alice.token not in seen.text
-
-    people = await platform.database.reader.people.members(alice.organization_id)
-    him = next(e.person for e in people if e.person.email.startswith("bob"))
-    her = next(e.person for e in people if e.person.email.startswith("alice"))
-    assert her.id != him.id
-    await alice.get(f"{alice.root}/team")
-    fields = {"user": him.id, "role": "developer"}
-    assert (await alice.submit(f"{alice.root}/team/role", fields)).status == 303
-    assert "Create node" in (await bob.get(nodes)).text
 
 
 def test_a_bar_is_whole_and_says_how_many() -> None:

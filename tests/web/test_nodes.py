@@ -4,7 +4,6 @@ import asyncio
 import re
 from html import unescape
 
-from leyden.domain.accounts import Role
 from leyden.domain.observations import State
 from leyden.runtimes.base import Usage
 from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
@@ -13,9 +12,7 @@ from leyden.services.nodes.samples import EVERY
 from leyden.services.platform import Platform
 from leyden.tasks.queues import CLAIM_FOR
 from leyden.tasks.work import Work
-from leyden.web.site import Site
 from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import person
 from tests.web.visitor import Visitor
 
 FOREIGN = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
@@ -25,7 +22,6 @@ async def made(
     visitor: Visitor, fleet_harness: FleetHarness, name: str = "harbour light"
 ) -> str:
     """Make a node as a person does; give the address of its page."""
-    await visitor.get(f"{visitor.root}/nodes/new")
     answer = await visitor.submit(f"{visitor.root}/nodes/new", filled(name))
     assert answer.status == 303, answer.text
     await fleet_harness.work()
@@ -107,7 +103,6 @@ async def test_sent_twice_it_is_made_once(
 async def test_what_is_wrong_is_said_and_nothing_that_was_typed_is_lost(
     alice: Visitor,
 ) -> None:
-    await alice.get(f"{alice.root}/nodes/new")
     shown = await alice.submit(
         f"{alice.root}/nodes/new",
         filled(whitelist="not an address", alias="<b>light</b>", minchansize="30000"),
@@ -157,7 +152,6 @@ async def test_the_whitelist_changes_without_a_restart(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     page = f"{await made(alice, fleet_harness)}/whitelist"
-    await alice.get(page)
     answer = await alice.submit(page, {"whitelist": "203.0.113.9\n\n 2001:db8::/32"})
     assert answer.location == f"{page}?done=saved"
     (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
@@ -238,7 +232,6 @@ async def test_a_node_is_deleted_by_typing_its_name(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     page = await made(alice, fleet_harness)
-    await alice.get(page)
     refused = await alice.submit(f"{page}/delete", {"name": "harbour"})
     assert refused.status == 400
     assert "Nothing was deleted" in refused.text
@@ -330,26 +323,6 @@ async def test_a_long_list_comes_in_pages(
     assert second.text.count("<tr>") == 4
     assert (await alice.get(f"{alice.root}/nodes?page=99")).text.count("<tr>") == 4
     assert (await alice.get(f"{alice.root}/nodes?page=-1")).status == 400
-
-
-async def test_a_list_shows_what_is_so_now(
-    alice: Visitor, fleet_harness: FleetHarness
-) -> None:
-    await made(alice, fleet_harness)
-    assert "Waiting for wallet" in (await alice.get(f"{alice.root}/nodes")).text
-    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    fleet_harness.runtime.say(node.id, State.SERVER_ACTIVE)
-    await fleet_harness.settled()
-    assert "Running" in (await alice.get(f"{alice.root}/nodes")).text
-
-
-async def test_every_role_may_what_its_name_says(
-    alice: Visitor, platform: Platform, site: Site
-) -> None:
-    may = {Role.ADMIN: 200, Role.DEVELOPER: 200, Role.BILLING: 403, Role.VIEWER: 403}
-    for role, status in may.items():
-        someone = await person(platform, site, role, alice.organization_id, role)
-        assert (await someone.get(f"{alice.root}/nodes/new")).status == status
 
 
 def fields(text: str) -> dict[str, str]:

@@ -22,7 +22,6 @@ async def test_it_is_shown_while_the_node_listens(
 ) -> None:
     silent = await alice.get(await made(alice, fleet_harness))
     assert ".onion" not in silent.text
-    await alice.get(f"{alice.root}/nodes/new")
     wish = filled("far light", once="0c1f2b7d-7a44-4c39-9a0e-7b0c3d1e9e55")
     answer = await alice.submit(f"{alice.root}/nodes/new", {**wish, "listen": "yes"})
     shown = unescape((await alice.get(answer.location)).text)

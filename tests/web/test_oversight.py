@@ -6,7 +6,6 @@ from leyden.domain.orders import Status
 from leyden.services.channels.checkout import open_ticket
 from leyden.services.people import accounts
 from leyden.services.platform import Platform
-from leyden.settings import Settings
 from leyden.values import replace
 from leyden.web.state_map import SIDE, patches
 from tests.alarms import check_alarms
@@ -24,20 +23,8 @@ def account() -> FakeAuctionAccount:
 
 
 @pytest.fixture
-def platform(
-    settings: Settings,
-    world: World,
-    fleet_harness: FleetHarness,
-    account: FakeAuctionAccount,
-) -> Platform:
-    return Platform(
-        settings=settings,
-        database=world.shop.database,
-        sealer=world.shop.sealer,
-        clock=world.shop.clock,
-        shop=replace(world.shop, account=account),
-        fleet=fleet_harness.fleet,
-    )
+def platform(selling: Platform, world: World, account: FakeAuctionAccount) -> Platform:
+    return replace(selling, shop=replace(world.shop, account=account))
 
 
 @pytest.fixture

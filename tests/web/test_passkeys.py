@@ -148,7 +148,6 @@ async def test_a_new_password_may_forget_passkeys(
     fields = {"present": PASSWORD, "new": "two lamps in the harbour"}
     if ticked:
         fields["forget-passkeys"] = ticked
-    await alice.get(ACCOUNT)
     changed = await alice.submit(f"{ACCOUNT}/password", fields)
     assert changed.location == f"{ACCOUNT}?done=password"
     assert (await _enter(nobody, device)).status == status

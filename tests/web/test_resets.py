@@ -139,7 +139,6 @@ async def test_a_link_ends_with_the_password_that_it_was_asked_for(
     platform: Platform,
 ) -> None:
     link = await linked(nobody, office, served)
-    await alice.get("/app/account")
     await alice.submit("/app/account/password", {"present": PASSWORD, "new": NEW})
     late = await chosen(nobody, link, "a third lamp entirely")
     assert (late.status, resets.GONE in late.text) == (404, True)

@@ -17,17 +17,14 @@ from leyden.domain.sign_in import Right
 from leyden.market.simulated import SimulatedMarket
 from leyden.services.channels import credit
 from leyden.services.channels.shop import Shop, ShopSettings
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.platform import Platform
-from leyden.settings import Settings
 from leyden.storage.database import open_database
 from leyden.storage.every_table import metadata
-from leyden.storage.secrets import Sealer
 from leyden.storage.statements import Row, Statement
+from leyden.values import replace
 from leyden.web.table import PAGES
 from tests.conftest import NOW
 from tests.fakes.payments import FakePayments
-from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.services.hesitant import Hesitant
 from tests.services.plenty import PLENTY
@@ -106,29 +103,18 @@ async def db(database_url: str) -> AsyncIterator[Hesitant]:
 
 
 @pytest.fixture
-def platform(
-    db: Hesitant, sealer: Sealer, settings: Settings, fleet_harness: FleetHarness
-) -> Platform:
+def platform(platform: Platform) -> Platform:
     payments = FakePayments()
-    return Platform(
-        settings=settings,
-        database=db,
-        sealer=sealer,
-        clock=lambda: NOW,
-        fleet=fleet_harness.fleet,
-        shop=Shop(
-            database=db,
-            sealer=sealer,
-            payments=payments,
-            treasury=payments,
-            market=SimulatedMarket(),
-            clock=lambda: NOW,
-            rules=ShopSettings(quotas=PLENTY),
-        ),
-        dispatcher=Dispatcher(
-            database=db, sealer=sealer, sender=FakeSender(), clock=lambda: NOW
-        ),
+    shop = Shop(
+        database=platform.database,
+        sealer=platform.sealer,
+        payments=payments,
+        treasury=payments,
+        market=SimulatedMarket(),
+        clock=platform.clock,
+        rules=ShopSettings(quotas=PLENTY),
     )
+    return replace(platform, shop=shop)
 
 
 @pytest.fixture

@@ -9,7 +9,6 @@ import pytest
 from playwright.async_api import ViewportSize
 
 from leyden.services.deliveries import letters
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
 from leyden.settings import Settings
@@ -17,7 +16,6 @@ from leyden.storage.email_links import EmailLink, LinkKind
 from leyden.web.app import dashboard
 from leyden.web.site import Site
 from tests.api.flow.conftest import World
-from tests.fakes.sender import FakeSender
 from tests.ports import free_port
 from tests.programs import needs
 from tests.services.fleet_harness import FleetHarness
@@ -42,21 +40,8 @@ def settings() -> Settings:
 
 
 @pytest.fixture
-def platform(settings: Settings, world: World, fleet_harness: FleetHarness) -> Platform:
-    return Platform(
-        settings=settings,
-        database=world.shop.database,
-        sealer=world.shop.sealer,
-        clock=world.shop.clock,
-        shop=world.shop,
-        fleet=fleet_harness.fleet,
-        dispatcher=Dispatcher(
-            database=world.shop.database,
-            sealer=world.shop.sealer,
-            sender=FakeSender(),
-            clock=world.shop.clock,
-        ),
-    )
+def platform(selling: Platform) -> Platform:
+    return selling
 
 
 @pytest.fixture
@@ -295,47 +280,6 @@ async def test_a_form_that_is_refused_leads_to_the_field_that_was_wrong(
             await page.fill(field, before)
 
 
-async def test_without_scripts_a_channel_is_priced_and_ordered(
-    base: str, alice: Visitor, world: World
-) -> None:
-    async with chromium() as browser:
-        context = await browser.new_context(java_script_enabled=False)
-        screen = await Screen.opened(context, base)
-        page = screen.page
-        await screen.sign_in("alice@example.org")
-        await screen.go(f"{alice.root}/channels/new")
-        await page.fill("#capacity", "4000000")
-        await page.press("#capacity", "Enter")  # shows the price, and orders nothing
-        await page.wait_for_selector("#quote dd:has-text('5,000 sat')")
-        assert await page.input_value("#capacity") == "4,000,000"
-        assert not world.payments.requests
-        await page.click("button:has-text('Place order')")
-        await page.wait_for_selector("h1:has-text('4,000,000 sat')")
-    assert len(world.payments.requests) == 1
-
-
-async def test_without_scripts_a_node_is_made_and_let_in(
-    base: str, alice: Visitor, fleet_harness: FleetHarness
-) -> None:
-    async with chromium() as browser:
-        context = await browser.new_context(java_script_enabled=False)
-        screen = await Screen.opened(context, base)
-        page = screen.page
-        await screen.sign_in("alice@example.org")
-        await page.click("a.button:has-text('Create node')")
-        await page.fill("#name", "morning light")
-        await page.click("button:has-text('Create node')")
-        await page.wait_for_selector("h1:has-text('morning light')")
-        await fleet_harness.work()
-        await page.click("nav.tabs a:has-text('Whitelist')")
-        await page.fill("#whitelist", "203.0.113.0/24")
-        await page.click("button:has-text('Save')")
-        await page.wait_for_selector("text=Saved.")
-    (node,) = await fleet_harness.fleet.database.reader.nodes.all_()
-    assert node.organization_id == alice.organization_id
-    assert node.settings.whitelist == ("203.0.113.0/24",)
-
-
 async def test_a_question_is_a_dialog_that_keys_alone_answer(
     base: str, alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
@@ -423,20 +367,3 @@ async def test_every_dialog_is_opened_and_left_by_keys_alone(
         opened >= 8
     )  # of the node four, of its webhook, a key, a member, an invitation
     assert screen.complaints == []
-
-
-async def test_another_tab_has_done_it_already(
-    base: str, alice: Visitor, fleet_harness: FleetHarness
-) -> None:
-    node = await fleet_harness.running(organization_id=alice.organization_id)
-    async with chromium() as browser:
-        screen = await Screen.opened(await browser.new_context(), base)
-        page, here = screen.page, f"{alice.root}/nodes/{node.id}"
-        await screen.sign_in("alice@example.org")
-        await screen.go(f"{here}/settings")  # which does not hear of changes
-        await alice.get(here)
-        await alice.submit(f"{here}/stop")
-        await fleet_harness.work()
-        await fleet_harness.settled()
-        await page.click(f"a[href='{here}/stop']")
-        await page.wait_for_selector("text=A node that is stopped cannot be stopped")

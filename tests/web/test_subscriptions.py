@@ -12,13 +12,9 @@ from leyden.domain.events import ALARMS, INSTALLATION, TYPES, Event
 from leyden.domain.webhooks import verify
 from leyden.errors import RightsChanged
 from leyden.services.deliveries import subscriptions
-from leyden.services.deliveries.dispatchers import Dispatcher
 from leyden.services.deliveries.subscriptions import Wanted
 from leyden.services.people import accounts, api_keys
 from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from leyden.web.site import Site
 from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
@@ -34,36 +30,9 @@ URL = "https://hooks.harbour.test/events"
 WANTED = {"url": URL, "which": "all", "description": "books", "once": ONCE}
 
 
-@pytest.fixture
-def sender() -> FakeSender:
-    return FakeSender()
-
-
-@pytest.fixture
-def platform(
-    db: Database,
-    sealer: Sealer,
-    settings: Settings,
-    fleet_harness: FleetHarness,
-    sender: FakeSender,
-) -> Platform:
-    dispatcher = Dispatcher(
-        database=db, sealer=sealer, sender=sender, clock=lambda: fleet_harness.now
-    )
-    return Platform(
-        settings=settings,
-        database=db,
-        sealer=sealer,
-        clock=lambda: fleet_harness.now,
-        fleet=fleet_harness.fleet,
-        dispatcher=dispatcher,
-    )
-
-
 async def subscribed(visitor: Visitor, **also: str) -> tuple[str, str]:
     """Create an endpoint; return its page, and its secret."""
     endpoints = f"{visitor.root}/events/endpoints"
-    await visitor.get(endpoints)
     shown = await visitor.submit(endpoints, {**WANTED, **also})
     assert shown.status == 200, shown.text
     secret = re.search(r'id="secret"[^>]*>([0-9a-f]{64})<', shown.text)
@@ -75,7 +44,6 @@ async def test_a_chat_is_shown_without_what_is_secret_of_its_url(
     alice: Visitor, sender: FakeSender
 ) -> None:
     endpoints = f"{alice.root}/events/endpoints"
-    await alice.get(endpoints)
     secret = "https://hooks.slack.test/services/lantern"
     chat = {**WANTED, "url": secret, "format": "slack"}
     refused = await alice.submit(endpoints, {**chat, "which": ""})
@@ -175,7 +143,6 @@ async def test_what_is_wrong_is_said_and_what_was_typed_is_kept(
     alice: Visitor, sender: FakeSender
 ) -> None:
     endpoints = f"{alice.root}/events/endpoints"
-    await alice.get(endpoints)
     wrong = {**WANTED, "url": "ftp://harbour", "which": "some", "type": "key.*"}
     refused = await alice.submit(endpoints, wrong)
     assert (refused.status, 'value="ftp://harbour"' in refused.text) == (400, True)
@@ -290,7 +257,6 @@ async def test_an_operators_endpoint_is_for_alarms_and_for_operators_alone(
         platform, "alice@example.org", operator=True, actor="test"
     )
     endpoints = "/app/operator/events/endpoints"
-    await alice.get(endpoints)
     assert (await bob.get(endpoints)).status == 404
     made = await alice.submit(endpoints, {**WANTED, "which": "some", "type": "disk.*"})
     assert made.status == 200

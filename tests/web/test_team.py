@@ -18,7 +18,6 @@ from tests.web.visitor import Visitor
 
 async def invite(visitor: Visitor, email: str, role: str = "developer") -> str:
     """Invite a member; give the link, or what was said instead."""
-    await visitor.get(f"{visitor.root}/team")
     shown = await visitor.submit(
         f"{visitor.root}/team/invite", {"email": email, "role": role}
     )
@@ -114,7 +113,6 @@ async def test_an_admin_does_not_revoke_the_invitation_of_an_owner(
 
 @pytest.mark.usefixtures("bob")
 async def test_an_owner_always_remains(alice: Visitor, platform: Platform) -> None:
-    await alice.get(f"{alice.root}/team")
     me, bob_id = await user_id(platform, "alice"), await user_id(platform, "bob")
     for path, fields in (
         ("role", {"user": me, "role": "viewer"}),
@@ -134,7 +132,6 @@ async def test_an_admin_does_not_say_who_owns_it(
     alice: Visitor, platform: Platform, site: Site
 ) -> None:
     admin = await person(platform, site, "dora", alice.organization_id, Role.ADMIN)
-    await admin.get(f"{alice.root}/team")
     owner, me = await user_id(platform, "alice"), await user_id(platform, "dora")
     for path, fields in (
         ("role", {"user": me, "role": "owner"}),
@@ -149,7 +146,6 @@ async def test_an_admin_does_not_say_who_owns_it(
 async def test_another_teams_members_are_out_of_reach(
     alice: Visitor, charlie: Visitor, platform: Platform
 ) -> None:
-    await charlie.get(f"{charlie.root}/team")
     someone = await user_id(platform, "alice")
     for path, fields in (
         ("role", {"user": someone, "role": "viewer"}),
@@ -195,7 +191,6 @@ async def test_who_was_removed_has_no_link_left(
     await charlie.submit("/app/invitation", {"word": link.partition("word=")[2]})
     of, them = alice.organization_id, await user_id(platform, "charlie")
     word = await asked_in_beside(platform, of, "charlie@example.org")
-    await alice.get(f"{alice.root}/team")
     await alice.submit(f"{alice.root}/team/remove", {"user": them})
     assert (await charlie.submit("/app/invitation", {"word": word})).status == 404
     assert await roles(platform, of) == {"alice": "owner"}
@@ -209,7 +204,6 @@ async def test_who_is_removed_comes_back_by_no_link_that_they_sent(
     admin = await person(platform, site, "dora", of, Role.ADMIN)
     theirs = (await invite(admin, "erin@example.org", "admin")).partition("word=")[2]
     hers = (await invite(alice, "frank@example.org")).partition("word=")[2]
-    await alice.get(f"{alice.root}/team")
     them = await user_id(platform, "dora")
     await alice.submit(f"{alice.root}/team/remove", {"user": them})
     assert (await nobody.get(f"/app/invitation?word={theirs}")).status == 404
@@ -232,7 +226,6 @@ async def test_a_role_that_is_taken_away_takes_the_invitations_along(
     owner = await person(platform, site, "dora", of, Role.OWNER)
     for name, role in (("erin", "owner"), ("frank", "viewer")):
         await invite(owner, f"{name}@example.org", role)
-    await alice.get(f"{alice.root}/team")
     them = await user_id(platform, "dora")
     for role, left in (("admin", ["frank"]), ("developer", [])):
         await alice.submit(f"{alice.root}/team/role", {"user": them, "role": role})

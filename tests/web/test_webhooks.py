@@ -2,14 +2,7 @@
 
 import re
 
-import pytest
-
 from leyden.domain.deliveries import Answer
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from tests.fakes.sender import FakeSender
 from tests.services.fleet_harness import FleetHarness
 from tests.web.test_nodes import made
@@ -18,35 +11,8 @@ from tests.web.visitor import Visitor
 URL = "https://hooks.harbour.test/leyden"
 
 
-@pytest.fixture
-def sender() -> FakeSender:
-    return FakeSender()
-
-
-@pytest.fixture
-def platform(
-    db: Database,
-    sealer: Sealer,
-    settings: Settings,
-    fleet_harness: FleetHarness,
-    sender: FakeSender,
-) -> Platform:
-    dispatcher = Dispatcher(
-        database=db, sealer=sealer, sender=sender, clock=lambda: fleet_harness.now
-    )
-    return Platform(
-        settings=settings,
-        database=db,
-        sealer=sealer,
-        clock=lambda: fleet_harness.now,
-        fleet=fleet_harness.fleet,
-        dispatcher=dispatcher,
-    )
-
-
 async def with_webhook(visitor: Visitor, fleet_harness: FleetHarness) -> str:
     page = f"{await made(visitor, fleet_harness)}/webhook"
-    await visitor.get(page)
     saved = await visitor.submit(page, {"webhook": URL})
     assert saved.location == f"{page}?done=saved"
     return page
@@ -70,27 +36,10 @@ async def test_a_test_shows_what_the_receiver_answered_as_text(
     assert "delivered" in (await alice.get(page)).text
 
 
-async def test_who_tests_too_often_is_told_when_to_go_on(
-    alice: Visitor, fleet_harness: FleetHarness, sender: FakeSender
-) -> None:
-    page = await with_webhook(alice, fleet_harness)
-    for _ in range(10):
-        assert (await alice.submit(f"{page}/test")).status == 303
-    delivery = re.search(r'value="(msg_\w+)"', (await alice.get(page)).text)
-    assert delivery is not None
-    for path, fields in (("test", {}), ("redeliver", {"delivery": delivery[1]})):
-        refused = await alice.submit(f"{page}/{path}", fields)
-        assert refused.status == 429
-        assert "try again in 6 s" in refused.text
-        assert refused.header("retry-after") == "6"
-    assert len(sender.received) == 10
-
-
 async def test_a_url_that_is_none_is_refused_and_kept_to_be_mended(
     alice: Visitor, fleet_harness: FleetHarness
 ) -> None:
     page = f"{await made(alice, fleet_harness)}/webhook"
-    await alice.get(page)
     refused = await alice.submit(page, {"webhook": "ftp://harbour"})
     assert (refused.status, 'value="ftp://harbour"' in refused.text) == (400, True)
     untold = await alice.submit(f"{page}/test")

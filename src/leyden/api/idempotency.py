@@ -10,8 +10,8 @@ also holds if a request of another process takes longer than its claim.
 import hashlib
 import re
 import uuid
-from collections import Counter
 from collections.abc import Awaitable, Callable
+from contextlib import ExitStack
 from datetime import datetime, timedelta
 
 from leyden.domain.accounts import Principal
@@ -30,7 +30,7 @@ _Key = tuple[str, bytes]  # the caller, and the key's digest
 
 # This process, and the keys under which it answers at the moment.
 HOLDER = uuid.uuid4().hex
-_running: Counter[_Key] = Counter()
+_running: set[_Key] = set()
 
 # For requests that make nothing.
 NO_ID = uuid.UUID(int=0)
@@ -82,20 +82,15 @@ async def answer_once(
     organization_id = principal.organization_id
     under = platform.sealer.digest(key, purpose=PURPOSE)
     mine = organization_id, under
-    claimed = 0
-    try:
+    with ExitStack() as marks:
         async with platform.database.transaction() as tx:
             saved = await _claim(platform, tx, mine, request, now=now)
             if saved is not None:
                 return saved
-            # Counted before anybody sees the claim: nobody here takes us for dead.
-            claimed = 1
-            _running[mine] += claimed
+            # Marked before anybody sees the claim: nobody here takes us for dead.
+            _running.add(mine)
+            marks.callback(_running.discard, mine)
         return await _answer(platform, mine, run)
-    finally:
-        _running[mine] -= claimed
-        if not _running[mine]:
-            del _running[mine]
 
 
 async def _claim(

@@ -5,14 +5,13 @@ compute, a stranger chose an address that is counted together with somebody else
 used up their connections. So a random key is put into the filter before Envoy loads it.
 """
 
-import os
 import secrets
-from contextlib import suppress
 from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
 from leyden.errors import SetupError
+from leyden.files import write_private
 from leyden.gateway.filters import LIMITS
 
 BYTES: Final = 16
@@ -34,7 +33,7 @@ def load_or_create(folder: Path) -> bytes:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not path.exists():
-            _create(path)
+            write_private(path, new())
         return path.read_bytes()
     except OSError as error:
         raise SetupError(f"{path}: {error.strerror}") from None
@@ -47,15 +46,3 @@ def with_key(key: bytes) -> bytes:
     compiled = files(__package__).joinpath(LIMITS).read_bytes()
     before, after = compiled.split(PLACE)
     return before + key + after
-
-
-def _create(path: Path) -> None:
-    draft = path.with_name(f".{_FILE}.{secrets.token_hex(8)}")
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
-    with os.fdopen(os.open(draft, flags, 0o600), "wb") as file:
-        file.write(new())
-        file.flush()
-        os.fsync(file.fileno())
-    with suppress(FileExistsError):
-        path.hardlink_to(draft)
-    draft.unlink()

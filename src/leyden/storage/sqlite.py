@@ -95,8 +95,8 @@ class _Transaction:
         landed = False
         try:
             if error is None:
-                await self._flush()
-                landed = self._release()
+                await self._land()
+                landed = True
             else:
                 self._roll_back()
         except sqlite3.Error as failure:
@@ -111,23 +111,16 @@ class _Transaction:
             if self._run.woken:
                 self._wake(self._run.woken)
 
-    async def _flush(self) -> None:
+    async def _land(self) -> None:
         try:
             await self._stores.flush()
-        except BaseException:
-            self._roll_back()
-            raise
-
-    def _release(self) -> bool:
-        if not self._connection.in_transaction:
-            raise DatabaseAway(retry_after_s=5)  # rolled back: the disk is full
-        try:
-            if not self._turn.is_first:
+            if self._connection.in_transaction and not self._turn.is_first:
                 self._execute("RELEASE step")
         except BaseException:
             self._roll_back()
             raise
-        return True
+        if not self._connection.in_transaction:
+            raise DatabaseAway(retry_after_s=5)  # rolled back: the disk is full
 
     def _roll_back(self) -> None:
         if not self._connection.in_transaction:

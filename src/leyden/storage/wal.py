@@ -101,8 +101,7 @@ class Wal:
     @property
     def length(self) -> int:
         """The number of pages in the WAL since it was restarted."""
-        index = self._files.index()
-        return index.frames
+        return self._files.index().frames
 
     def fold(self) -> Change | None:
         """Restart the WAL; return the changes until then.

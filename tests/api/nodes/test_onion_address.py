@@ -5,7 +5,6 @@ from typing import Any
 import pytest
 
 from tests.api.conftest import Caller
-from tests.api.nodes.conftest import NEW_NODE
 from tests.services.fleet_harness import FleetHarness
 
 
@@ -30,21 +29,3 @@ async def test_it_is_in_list_item_single_and_connect(
     address = f"{(await fleet_harness.node(node['node_id'])).onion}:9735"
     assert len(address) == 67
     assert {each["onion_address"] for each in (item, shown, way)} == {address}
-
-
-async def test_the_answer_to_its_creation_has_it(alice: Caller, nodes: str) -> None:
-    made = (await alice.post(nodes, NEW_NODE)).json()
-    shown = (await alice.get(f"{nodes}/{made['node_id']}")).json()
-    assert shown["onion_address"].endswith(".onion:9735")
-
-
-async def test_it_goes_and_comes_with_the_setting(
-    alice: Caller, path: str, nodes: str
-) -> None:
-    before = (await alice.get(path)).json()["onion_address"]
-    for listen, address in ((False, ""), (True, before)):
-        changed = (await alice.post(f"{path}/settings", {"listen": listen})).json()
-        assert changed["onion_address"] == address
-        assert (await alice.get(path)).json()["onion_address"] == address
-        (item,) = (await alice.get(nodes)).json()["nodes"]
-        assert item["onion_address"] == address

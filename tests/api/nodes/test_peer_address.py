@@ -37,16 +37,6 @@ async def test_connecting_tells_the_public_key_once_it_is_known(
     assert way["public_key"] == "02" + "ab" * 32
 
 
-async def test_it_goes_and_comes_with_the_setting(alice: Caller, path: str) -> None:
-    for listen, address in ((False, ""), (True, "[2001:db8::1]:21000")):
-        changed = (await alice.post(f"{path}/settings", {"listen": listen})).json()
-        assert (changed["settings"]["listen"], changed["peer_address"]) == (
-            listen,
-            address,
-        )
-        assert (await alice.get(path)).json()["peer_address"] == address
-
-
 async def test_when_all_are_in_use_the_answer_says_what_to_do(
     alice: Caller, nodes: str, node: dict[str, Any]
 ) -> None:

@@ -30,11 +30,11 @@ class Kinds(Struct, frozen=True):
 CHAINS = {"simnet": Kinds("sb", 0x3F, 0x7B), "regtest": Kinds("bcrt", 0x6F, 0xC4)}
 
 
-def witness_address(chain: str, program: bytes, *, version: int = 0) -> str:
-    """Return the address of a witness program."""
+def witness_address(chain: str, program: bytes) -> str:
+    """Return the address of a witness program of version 0."""
     prefix = CHAINS[chain].witness
-    data = [version, *_regrouped(program, 8, 5, pad=True)]
-    check = _polymod(prefix, [*data, *[0] * _CHECK_BITS]) ^ _constant(version)
+    data = [0, *_regrouped(program, 8, 5, pad=True)]
+    check = _polymod(prefix, [*data, *[0] * _CHECK_BITS]) ^ _constant(0)
     data += [(check >> 5 * (5 - i)) & 31 for i in range(_CHECK_BITS)]
     return prefix + "1" + "".join(_LETTERS[value] for value in data)
 
