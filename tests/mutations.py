@@ -98,8 +98,8 @@ GUARDS = (
     ),
     Guard(
         "an order moves by compare-and-set (WHERE status =)",
-        "storage/sql/orders.sql",
-        "    AND status = :was",
+        "storage/orders.py",
+        " AND status = :was",
         "",
         "tests/storage/test_orders.py",
     ),

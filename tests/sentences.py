@@ -163,7 +163,7 @@ def _is_silent(node: ast.AST) -> bool:
         case ast.Call(func=func):
             called = ast.unparse(func)
             return called.startswith(("log.", "re.", "logging.")) or called in {
-                *("SqlFile", "Histogram", "Gauge", "Counter", "getattr"),
+                *("SqlFile", "Statement", "Histogram", "Gauge", "Counter", "getattr"),
             }
     return False
 

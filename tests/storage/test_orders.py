@@ -10,6 +10,7 @@ from leyden.domain.payments import InvoiceState, KnownOutput, Outpoint, OutputSt
 from leyden.domain.pricing import AuctionTerms, Channel, NodeTier, Terms, quote
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale, Violated
+from leyden.storage import orders
 from leyden.storage.database import Database
 from leyden.values import fields, replace
 from tests.conftest import NOW
@@ -110,6 +111,10 @@ async def test_every_field_is_kept(db: Database) -> None:
             )
     await add(db, order)
     assert await db.reader.orders.get(order.id) == order
+
+
+def test_an_order_is_read_by_the_names_of_its_columns() -> None:
+    assert "*" not in "".join(each.sqlite for each in orders.sql)
 
 
 async def test_all_that_may_change_is_kept(db: Database) -> None:
