@@ -23,7 +23,7 @@ from leyden.domain import ledger
 from leyden.domain.destinations import Destination
 from leyden.domain.orders import ENDED, TICKETED, Order, Status
 from leyden.domain.payments import InvoiceState
-from leyden.domain.pricing import Channel
+from leyden.domain.pricing import Channel, ChannelKind
 from leyden.domain.units import Sats
 from leyden.errors import Away, Refused
 from leyden.services.channels import seller_watch
@@ -344,7 +344,7 @@ class Life:
         } == {
             each.ticket_ref
             for each in found
-            if each.status in TICKETED and each.destination is None
+            if each.status in TICKETED and each.kind is ChannelKind.TICKET
         }
         await self.check_channels(found)
 
@@ -355,7 +355,7 @@ class Life:
         buyer may cancel it once it has failed), or another transaction has its coin.
         """
         seller, database = self.harness.seller, self.harness.database
-        direct = [each for each in found if each.destination is not None]
+        direct = [each for each in found if each.kind is ChannelKind.DIRECT]
         for each in direct:
             opened = [one.point for one in seller.opened_for(each.id)]
             if each.status is Status.FILLED or opened:

@@ -21,6 +21,7 @@ from leyden.api.flow_schemas import (
 from leyden.api.operations import Request
 from leyden.domain.customer_ledger import CustomerEntry
 from leyden.domain.orders import Order
+from leyden.domain.pricing import ChannelKind
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Malformed, TreasuryAway
 from leyden.schemas.credit import (
@@ -217,7 +218,9 @@ def _shop(request: Request) -> Shop:
 async def _ordered(shop: Shop, order: Order) -> OrderAnswer:
     reader = shop.database.reader
     channels = await leased_channels.find(reader, [order])
-    uri = "" if order.destination is None else await reservations.seller_uri(reader)
+    uri = ""
+    if order.kind is ChannelKind.DIRECT:
+        uri = await reservations.seller_uri(reader)
     ticket = checkout.open_ticket(shop, order)
     return ordered(order, ticket, channels.get(order.id), uri)
 

@@ -35,6 +35,13 @@ _CHAIN_WEIGHT = (43 + 41 + (43 + 1) // 2) * 4 + 229
 FUNDING_VBYTES = 240
 
 
+class ChannelKind(StrEnum):
+    """How a channel gets to its node; an order's life depends on it."""
+
+    TICKET = auto()  # the node that registers a ticket in the auction gets it
+    DIRECT = auto()  # the operator's seller opens it to a node that the order names
+
+
 class NodeTier(StrEnum):
     """The required quality of the seller's node."""
 
@@ -51,6 +58,11 @@ class Channel(Struct, frozen=True, kw_only=True):
     node_tier: NodeTier = NodeTier.BEST
     bps: int | None = None  # the buyer's own offer; None uses the terms' rate
     destination: Destination | None = None  # None: the node that registers the ticket
+
+    @property
+    def kind(self) -> ChannelKind:
+        """Whether it is sold as a ticket."""
+        return ChannelKind.TICKET if self.destination is None else ChannelKind.DIRECT
 
 
 class AuctionTerms(Struct, frozen=True, kw_only=True):

@@ -32,6 +32,7 @@ from leyden.domain.alarms import Finding, Kind
 from leyden.domain.ledger import Reason
 from leyden.domain.orders import ENDED, Event, Order, Status, advance
 from leyden.domain.payments import Invoice, InvoiceState, Output, PaymentUpdate
+from leyden.domain.pricing import ChannelKind
 from leyden.domain.tickets import NoTicket, Ticket
 from leyden.errors import Away, MarketAway, NotFound, Stale
 from leyden.services.channels import invoices, outputs
@@ -209,7 +210,7 @@ def start_ticket(work: UnitOfWork, order: Order) -> Order:
         return order
     if work.holds(order) < order.total_fee:
         return order
-    has_ticket = order.destination is None
+    has_ticket = order.kind is ChannelKind.TICKET
     paid = advance(order, Event.PAID, paid_at=work.now, offered=has_ticket)
     work.put(TICKET if has_ticket else OPENING, order.id)
     if order.invoice is InvoiceState.OPEN:

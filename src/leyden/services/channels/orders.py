@@ -181,10 +181,7 @@ async def cancel(
     if order.status is Status.CANCELLED:
         return order
     advance(order, Event.CANCELLED)  # raise before anything is changed
-    has_ticket = order.destination is None and order.status in {
-        Status.CREATED,
-        Status.SUBMITTED,
-    }
+    has_ticket = order.has_open_ticket
     if has_ticket:
         await rights.confirm_before(shop.database, actor, organization_id, Right.MONEY)
     if has_ticket and not await shop.market.withdraw(order.id, order.ticket_ref):

@@ -10,9 +10,9 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Final, Protocol
 
-from leyden.domain import pricing, sources
+from leyden.domain import pricing
 from leyden.domain.orders import Order
-from leyden.domain.pricing import AuctionTerms, Channel, Quote
+from leyden.domain.pricing import AuctionTerms, Channel, ChannelKind, Quote
 from leyden.domain.sources import Source
 from leyden.errors import Malformed, MarketAway, SoldOut
 from leyden.services.channels import reservations
@@ -122,11 +122,10 @@ class Chosen(Struct, frozen=True):
 
 def of(shop: Shop, channel: Channel) -> Chosen:
     """Return the source of a channel; raise Malformed if no listed source sells it."""
-    to = channel.destination
     for name in sold(shop):
-        if (name in sources.OF_TICKETS) is (to is None):
+        if name.kind is channel.kind:
             return Chosen(name, _KINDS[name](shop))
-    if to is not None:
+    if (to := channel.destination) is not None:
         raise _no_direct("node_id" if to.node_id else "node")
     raise Malformed("node: is required, or node_id: this platform sells no tickets")
 
@@ -139,12 +138,12 @@ def check_direct(shop: Shop, *, field: str) -> None:
 
 def sells_direct(shop: Shop) -> bool:
     """Return whether channels are sold to a node that the order names."""
-    return any(each not in sources.OF_TICKETS for each in sold(shop))
+    return any(each.kind is ChannelKind.DIRECT for each in sold(shop))
 
 
 def sells_tickets(shop: Shop) -> bool:
     """Return whether tickets are sold."""
-    return any(each in sources.OF_TICKETS for each in sold(shop))
+    return any(each.kind is ChannelKind.TICKET for each in sold(shop))
 
 
 async def leases(shop: Shop) -> tuple[int, ...]:
