@@ -20,7 +20,6 @@ import pytest
 
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
-from leyden.domain.destinations import Destination
 from leyden.domain.fundings import Funding, FundingRules, FundingState, Obstacle
 from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel
@@ -114,12 +113,11 @@ class Selling(Rails):
 
     async def bought(self) -> Order:
         """Sell a channel to the treasury's node, who pays over Lightning."""
-        to = Destination(pubkey=self.selling.peer)
         order = await orders.create(
             self.shop,
             TEAM,
             f"{uuid.uuid4()}FO",
-            Channel(capacity=Sats(300_000), destination=to),
+            Channel(capacity=Sats(300_000), node_key=self.selling.peer),
             actor="test",
             now=self.now(),
         )

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.destinations import Destination
 from leyden.domain.orders import (
     ENDED,
     FINAL,
@@ -26,7 +25,7 @@ NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 TICKET = Channel(capacity=Sats(1_000_000))
 CHANNELS = {
     ChannelKind.TICKET: TICKET,
-    ChannelKind.DIRECT: replace(TICKET, destination=Destination(pubkey="02" * 33)),
+    ChannelKind.DIRECT: replace(TICKET, node_key="02" * 33),
 }
 
 

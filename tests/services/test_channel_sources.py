@@ -2,7 +2,6 @@
 
 import pytest
 
-from leyden.domain.destinations import Destination
 from leyden.domain.pricing import (
     LEASES,
     AuctionTerms,
@@ -24,9 +23,7 @@ from tests.services.stored_order import an_order
 from tests.services.test_direct_channels import PEER, channel
 
 POOL, SIMULATED, OWN = Source.POOL, Source.SIMULATED, Source.OWN
-TO_HOSTED = Channel(
-    capacity=Sats(1_000_000), destination=Destination(pubkey=PEER, node_id="a node")
-)
+TO_HOSTED = Channel(capacity=Sats(1_000_000), node_key=PEER, node_id="a node")
 
 
 def selling(harness: ShopHarness, *listed: Source, has_seller: bool = True) -> Shop:

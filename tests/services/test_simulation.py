@@ -20,7 +20,6 @@ import pytest
 
 from leyden import values
 from leyden.domain import ledger
-from leyden.domain.destinations import Destination
 from leyden.domain.orders import ENDED, TICKETED, Order, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel, ChannelKind
@@ -131,7 +130,7 @@ class Life:
     async def create_direct(self) -> None:
         peer = self.dice.choice(_PEERS)
         capacity = Sats(100_000 * self.dice.randint(1, 30))
-        channel = Channel(capacity=capacity, destination=Destination(pubkey=peer))
+        channel = Channel(capacity=capacity, node_key=peer)
         who = self.dice.choice([HARBOUR, LIGHTHOUSE])
         self.orders.append(await self.harness.create(channel, who, self.new_id()))
 

@@ -62,8 +62,10 @@ _PLACE = re.compile(rb"([0-9]{1,18}) ([0-9A-Za-z-]{1,60})")
 async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     """Return a quote."""
     shop, organization_id = _shop(request), request.principal.organization_id
-    to = await destinations.resolve(shop, organization_id, body.wish())
-    offer = await quotes.quote(shop, organization_id, body.channel(to), now=request.now)
+    channel = await destinations.resolve(
+        shop, organization_id, body.channel(), node=body.node
+    )
+    offer = await quotes.quote(shop, organization_id, channel, now=request.now)
     return quoted(offer.quote, offer.credit_used, offer.source)
 
 
@@ -76,12 +78,14 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
     """
     shop = _shop(request)
     organization_id = request.principal.organization_id
-    to = await destinations.resolve(shop, organization_id, body.wish())
+    channel = await destinations.resolve(
+        shop, organization_id, body.channel(), node=body.node
+    )
     order = await orders.create(
         shop,
         organization_id,
         f"{request.key}{orders.SUFFIX}",
-        body.channel(to),
+        channel,
         actor=request.principal.actor,
         now=request.now,
     )

@@ -9,23 +9,12 @@ from typing import Final
 
 from leyden.domain import hosts
 from leyden.errors import Malformed
-from leyden.values import Struct
 
 PEER_PORT: Final = 9_735  # lnd's default
 _KEY = re.compile(r"0[23][0-9a-f]{64}")
 _FIELD_PRIME: Final = 2**256 - 2**32 - 977  # of secp256k1: y² = x³ + 7
 _LONGEST: Final = 400
 _KEY_DIGITS: Final = 66
-
-
-class Destination(Struct, frozen=True, kw_only=True):
-    """The node that gets the channel, and how it is reached."""
-
-    pubkey: str  # hex, in lower case
-    host: str = ""  # HOST:PORT to dial; "": the node must connect to the seller
-    node_id: str = ""  # if it is a hosted node of the buyer
-    announce: bool = False  # a public channel, else a private one
-    zero_conf: bool = False  # usable before its transaction is confirmed
 
 
 def parse(text: str, *, field: str) -> tuple[str, str]:

@@ -24,7 +24,6 @@ from datetime import datetime
 from enum import StrEnum, auto
 from typing import Self, TypedDict, Unpack
 
-from leyden.domain.destinations import Destination
 from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.pricing import ChannelKind, Quote
 from leyden.domain.tickets import Lease
@@ -160,11 +159,6 @@ class Order(Struct, frozen=True, kw_only=True):
     def paid(self) -> bool:
         """Whether the order was fully paid at some time."""
         return self.paid_at is not None
-
-    @property
-    def destination(self) -> Destination | None:
-        """The node that gets the channel; None if the ticket is for any node."""
-        return self.quote.channel.destination
 
     @property
     def kind(self) -> ChannelKind:

@@ -6,7 +6,6 @@ The statements that write and read orders are made of these (`orders.py`).
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from leyden.domain.destinations import Destination
 from leyden.domain.orders import Changes, Order, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel, NodeTier, Quote
@@ -78,19 +77,16 @@ _CHANNEL: Final[_Columns] = {
     "lease_duration_blocks": _PLAIN,
     "node_tier": _Column(str, NodeTier),
     "bps": _PLAIN,
-}
-_DESTINATION: Final[_Columns] = {
-    "pubkey": _Column(*_NULL_IF_EMPTY[:2], "node_key"),
-    "host": _Column(name="node_host"),
+    "node_key": _NULL_IF_EMPTY,
+    "node_host": _PLAIN,
     "node_id": _PLAIN,
     "announce": _FLAG,
     "zero_conf": _FLAG,
 }
-_NOWHERE: Final = Destination(pubkey="")
 
 COLUMNS: Final = tuple(
     column.name or field
-    for columns in (_ORDER, _QUOTE, _CHANNEL, _DESTINATION)
+    for columns in (_ORDER, _QUOTE, _CHANNEL)
     for field, column in columns.items()
 )
 CHANGING: Final = tuple(
@@ -100,22 +96,17 @@ CHANGING: Final = tuple(
 
 def row_of(order: Order) -> dict[str, Value]:
     """Convert the order to a row."""
-    channel = order.quote.channel
     return {
         **_stored(order, _ORDER),
         **_stored(order.quote, _QUOTE),
-        **_stored(channel, _CHANNEL),
-        **_stored(channel.destination or _NOWHERE, _DESTINATION),
+        **_stored(order.quote.channel, _CHANNEL),
     }
 
 
 def order_of(row: Row) -> Order:
     """Build the order from a row of all columns."""
     values = dict(zip(COLUMNS, row, strict=True))
-    to = Destination(**_loaded(values, _DESTINATION))
-    channel = Channel(
-        **_loaded(values, _CHANNEL), destination=None if to == _NOWHERE else to
-    )
+    channel = Channel(**_loaded(values, _CHANNEL))
     quote = Quote(**_loaded(values, _QUOTE), channel=channel)
     return Order(**_loaded(values, _ORDER), quote=quote)
 

@@ -4,14 +4,22 @@ Nothing here does I/O.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from leyden.domain import ledger
 from leyden.domain.ledger import Entry, Reason
 from leyden.domain.orders import Event, Order, advance
+from leyden.domain.pricing import ChannelKind
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.services.channels.holding import entry
 from leyden.services.channels.unit_of_work import UnitOfWork
+
+# The account for what a channel cost, and what took it.
+_PAID_TO: Final = {
+    ChannelKind.TICKET: (ledger.AUCTION, "auction"),
+    ChannelKind.DIRECT: (ledger.SELLER, "channel"),
+}
 
 
 def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
@@ -20,8 +28,7 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
     What the seller did not use of its share goes back to the buyer.
     """
     held = work.holds(order)
-    has_ticket = order.destination is None
-    seller = ledger.AUCTION if has_ticket else ledger.SELLER
+    seller, payee = _PAID_TO[order.kind]
     to_seller = min(lease.cost, held)
     unused = min(order.unused_fee(lease), held - to_seller)
     work.keep_lease(order.id, lease)
@@ -50,8 +57,7 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
             target=seller,
             what=Reason.AUCTION,
             key=f"matched:{order.id}:loss",
-            note=f"the {'auction' if has_ticket else 'channel'} took more than was "
-            "charged for it",
+            note=f"the {payee} took more than was charged for it",
         )
         work.post([loss])
     work.move(advance(order, Event.MATCHED))

@@ -125,8 +125,8 @@ def of(shop: Shop, channel: Channel) -> Chosen:
     for name in sold(shop):
         if name.kind is channel.kind:
             return Chosen(name, _KINDS[name](shop))
-    if (to := channel.destination) is not None:
-        raise _no_direct("node_id" if to.node_id else "node")
+    if channel.kind is ChannelKind.DIRECT:
+        raise _no_direct("node_id" if channel.node_id else "node")
     raise Malformed("node: is required, or node_id: this platform sells no tickets")
 
 

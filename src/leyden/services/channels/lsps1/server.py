@@ -15,7 +15,6 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
 from leyden.domain import destinations, lsps1, pricing
-from leyden.domain.destinations import Destination
 from leyden.domain.lsps1 import Offer, Source, WantedChannel
 from leyden.domain.openings import ZERO_CONF
 from leyden.domain.orders import Order, Status
@@ -133,8 +132,8 @@ class Lsps1:
         if kept is None or kept.source is not who.source:
             raise lsps1.not_found()
         order = await reader.orders.get(order_id)
-        to = order.destination
-        if who.source is Source.BOLT8 and (to is None or to.pubkey != who.peer):
+        is_theirs = order.quote.channel.node_key == who.peer
+        if who.source is Source.BOLT8 and not is_theirs:
             raise lsps1.not_found()
         return order, kept
 
@@ -238,8 +237,8 @@ def _priced(shop: Shop, wanted: WantedChannel, peer: str) -> Quote:
     channel = Channel(
         capacity=wanted.lsp_balance,
         lease_duration_blocks=wanted.expiry_blocks,
-        destination=Destination(
-            pubkey=peer, announce=wanted.announce, zero_conf=not wanted.confirmations
-        ),
+        node_key=peer,
+        announce=wanted.announce,
+        zero_conf=not wanted.confirmations,
     )
     return pricing.quote_in_full(channel, shop.rules.terms)
