@@ -15,7 +15,7 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
 from leyden.domain import destinations, lsps1
-from leyden.domain.lsps1 import Offer, Source, WantedChannel
+from leyden.domain.lsps1 import Offer, Transport, WantedChannel
 from leyden.domain.openings import ZERO_CONF
 from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel
@@ -134,7 +134,7 @@ class Lsps1:
             raise lsps1.not_found()
         order = await reader.orders.get(order_id)
         is_theirs = order.quote.channel.node_key == who.peer
-        if who.source is Source.BOLT8 and not is_theirs:
+        if who.source is Transport.BOLT8 and not is_theirs:
             raise lsps1.not_found()
         return order, kept
 
