@@ -103,6 +103,8 @@ MODULES = (
     _of_money("seller_balance", "test_seller_balance.py"),
     _of_money("zero_conf", "test_zero_conf.py"),
     _of_money("sources", "test_channel_sources.py"),
+    _of_money("ticket_source", "test_channel_sources.py"),
+    _of_money("direct_source", "test_channel_sources.py"),
     _of_money("lsps1/limits", "test_lsps1_limits.py"),
     _of_money("lsps1/answers", "test_lsps1_answers.py"),
 )

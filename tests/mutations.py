@@ -98,8 +98,8 @@ GUARDS = (
     ),
     Guard(
         "an order moves by compare-and-set (WHERE status =)",
-        "storage/sql/orders.sql",
-        "    AND status = :was",
+        "storage/orders.py",
+        " AND status = :was",
         "",
         "tests/storage/test_orders.py",
     ),
@@ -558,8 +558,8 @@ GUARDS = (
     Guard(
         "who makes an order twice at once is told of the one there is",
         "services/channels/orders.py",
-        "            return _own(made, organization_id)\n        await reserve",
-        "            pass\n        await reserve",
+        "            return _own(made, organization_id)\n        if order",
+        "            pass\n        if order",
         "tests/services/test_meanwhile.py",
     ),
     Guard(

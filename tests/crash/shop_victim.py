@@ -16,7 +16,6 @@ from typing import TypeVar
 
 from leyden.domain.accounts import Organization
 from leyden.domain.coupons import Coupon
-from leyden.domain.destinations import Destination
 from leyden.domain.orders import Order, Status
 from leyden.domain.pricing import Channel
 from leyden.domain.times import utc_now
@@ -222,7 +221,7 @@ async def direct_order(shop: Shop) -> None:
             shop.seller.fill([2_000_000])
             shop.seller.online.add(PEER)
     await redeem(shop, 0)
-    channel = replace(CHANNEL, destination=Destination(pubkey=PEER))
+    channel = replace(CHANNEL, node_key=PEER)
     order = await create(shop, 0, channel)
     say("created", f"{order.credit_used} {order.lightning_invoice}")
     pay(shop, order, on_chain=False)

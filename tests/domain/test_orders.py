@@ -15,34 +15,56 @@ from leyden.domain.orders import (
     Status,
     advance,
 )
-from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
+from leyden.domain.pricing import AuctionTerms, Channel, ChannelKind, Terms, quote
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed
 from leyden.values import replace
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
+TICKET = Channel(capacity=Sats(1_000_000))
+CHANNELS = {
+    ChannelKind.TICKET: TICKET,
+    ChannelKind.DIRECT: replace(TICKET, node_key="02" * 33),
+}
 
 
-def an_order(status: Status = Status.WAITING_PAYMENT) -> Order:
+def an_order(
+    status: Status = Status.WAITING_PAYMENT, kind: ChannelKind = ChannelKind.TICKET
+) -> Order:
+    channel = CHANNELS[kind]
     return Order(
         id="5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO",
         organization_id="harbour",
         status=status,
         created=NOON,
         expires=NOON + timedelta(hours=1),
-        quote=quote(Channel(capacity=Sats(1_000_000)), Terms(), AuctionTerms()),
+        quote=quote(channel, Terms(), AuctionTerms()),
     )
 
 
-@pytest.mark.parametrize(("status", "event"), list(product(Status, Event)))
-def test_every_move_is_in_the_table_or_refused(status: Status, event: Event) -> None:
-    assert an_order(status).may(event) is ((status, event) in MOVES)
-    if (status, event) in MOVES:
-        assert advance(an_order(status), event).status is MOVES[status, event]
+@pytest.mark.parametrize(
+    ("kind", "status", "event"), list(product(ChannelKind, Status, Event))
+)
+def test_every_move_is_in_the_table_or_refused(
+    kind: ChannelKind, status: Status, event: Event
+) -> None:
+    order, moves = an_order(status, kind), MOVES[kind]
+    assert order.kind is kind
+    assert order.may(event) is ((status, event) in moves)
+    if (status, event) in moves:
+        assert advance(order, event).status is moves[status, event]
     else:
         with pytest.raises(NotAllowed, match=f"is {status} cannot be {event}"):
-            advance(an_order(status), event)
+            advance(order, event)
+
+
+@pytest.mark.parametrize(("kind", "status"), list(product(ChannelKind, Status)))
+def test_a_ticket_is_open_from_its_creation_until_it_is_filled(
+    kind: ChannelKind, status: Status
+) -> None:
+    is_open = kind is ChannelKind.TICKET and status in TICKETED - FINAL
+    assert an_order(status, kind).has_open_ticket is is_open
 
 
 @given(st.lists(st.sampled_from(Event)))
@@ -99,11 +121,14 @@ def test_which_states_end_an_order() -> None:
 
 
 def test_which_states_can_be_cancelled() -> None:
-    assert {status for status, event in MOVES if event is Event.CANCELLED} == {
-        Status.WAITING_PAYMENT,
-        Status.CREATED,
-        Status.SUBMITTED,
-        Status.FAILED,
+    cancelled = {
+        kind: {status for status, event in moves if event is Event.CANCELLED}
+        for kind, moves in MOVES.items()
+    }
+    for_both = {Status.WAITING_PAYMENT, Status.CREATED, Status.FAILED}
+    assert cancelled == {
+        ChannelKind.TICKET: for_both | {Status.SUBMITTED},
+        ChannelKind.DIRECT: for_both,  # the seller may be opening a channel
     }
 
 

@@ -2,6 +2,7 @@
 
 import pytest
 
+from leyden.domain.pricing import ChannelKind
 from leyden.domain.sources import Source, parse, ticket_source
 from leyden.errors import SetupError
 
@@ -55,3 +56,11 @@ def test_own_needs_a_seller(text: str) -> None:
 def test_one_source_at_most_makes_tickets() -> None:
     assert ticket_source((Source.OWN, Source.POOL)) is Source.POOL
     assert ticket_source((Source.OWN,)) is None
+
+
+def test_a_source_sells_tickets_or_direct_channels() -> None:
+    assert {source: source.kind for source in Source} == {
+        Source.POOL: ChannelKind.TICKET,
+        Source.SIMULATED: ChannelKind.TICKET,
+        Source.OWN: ChannelKind.DIRECT,
+    }

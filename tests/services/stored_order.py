@@ -8,7 +8,6 @@ from functools import partial
 
 from leyden.domain import ledger
 from leyden.domain.accounts import Organization
-from leyden.domain.destinations import Destination
 from leyden.domain.ledger import Entry, Reason
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState
@@ -41,7 +40,7 @@ def an_order(number: int) -> Order:
 
 LATER = NOW + timedelta(hours=2)
 ORDER = an_order(1)
-TO_A_NODE = replace(QUOTE.channel, destination=Destination(pubkey="02" + "ab" * 32))
+TO_A_NODE = replace(QUOTE.channel, node_key="02" + "ab" * 32)
 DIRECT = replace(ORDER, quote=replace(QUOTE, channel=TO_A_NODE))
 HELD = ledger.held(ORDER.id)
 CREDIT = ledger.credit(HARBOUR)

@@ -13,7 +13,7 @@ from prometheus_client import REGISTRY
 from leyden.domain.alarms import Finding, Kind
 from leyden.domain.cursors import Cursor
 from leyden.domain.events import ALARMS, INSTALLATION
-from leyden.domain.lsps1 import Source
+from leyden.domain.lsps1 import Transport
 from leyden.domain.orders import Order, Status
 from leyden.domain.units import Sats
 from leyden.errors import DatabaseAway, Malformed, Stale
@@ -450,7 +450,7 @@ async def to_a_stranger(harness: ShopHarness, order: Order) -> None:
         await tx.lsps1_orders.add(
             Lsps1Order(
                 order_id=order.id,
-                source=Source.HTTP,
+                source=Transport.HTTP,
                 address="198.51.100.7",
                 confirmations=0,
                 within_blocks=6,

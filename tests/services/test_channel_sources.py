@@ -2,7 +2,7 @@
 
 import pytest
 
-from leyden.domain.destinations import Destination
+from leyden.domain.orders import Order
 from leyden.domain.pricing import (
     LEASES,
     AuctionTerms,
@@ -24,9 +24,12 @@ from tests.services.stored_order import an_order
 from tests.services.test_direct_channels import PEER, channel
 
 POOL, SIMULATED, OWN = Source.POOL, Source.SIMULATED, Source.OWN
-TO_HOSTED = Channel(
-    capacity=Sats(1_000_000), destination=Destination(pubkey=PEER, node_id="a node")
-)
+TO_HOSTED = Channel(capacity=Sats(1_000_000), node_key=PEER, node_id="a node")
+
+
+def unpaid(harness: ShopHarness, priced: Quote, organization: str = HARBOUR) -> Order:
+    order = replace(an_order(1), organization_id=organization)
+    return replace(order, quote=priced, created=harness.now)
 
 
 def selling(harness: ShopHarness, *listed: Source, has_seller: bool = True) -> Shop:
@@ -108,10 +111,10 @@ async def test_a_ticket_is_for_sale_unless_nobody_sells(
 ) -> None:
     """An auction that is away may be back before it is paid."""
     source = sources.of(selling(harness, POOL), CHANNEL).source
-    priced = await source.price(CHANNEL)
+    order = unpaid(harness, await source.price(CHANNEL))
 
     async def reservation() -> object:
-        return await source.prepare(HARBOUR, priced, now=harness.now)
+        return await source.prepare(order)
 
     assert await reservation() is None
     assert "while the auction is unavailable" not in logged.text
@@ -141,7 +144,7 @@ async def test_the_auction_is_asked_for_the_channel_itself(
     harness.market = market = Asked()
     source = sources.of(selling(harness, POOL), CHANNEL).source
     priced = await source.price(CHANNEL)
-    await source.prepare(HARBOUR, priced, now=harness.now)
+    await source.prepare(unpaid(harness, priced))
     assert market.asked == [priced]
 
 
@@ -153,14 +156,14 @@ async def test_an_order_of_the_same_buyers_is_in_the_way_of_a_direct_one(
     await harness.create(channel())
     source = sources.of(selling(harness, OWN), channel()).source
     priced = await source.price(channel())
+    order = unpaid(harness, priced)
     with pytest.raises(Conflict, match="another open order"):
-        await source.prepare(HARBOUR, priced, now=harness.now)
-    reservation = await source.prepare(LIGHTHOUSE, priced, now=harness.now)
-    order = replace(an_order(1), quote=priced, created=harness.now)
+        await source.prepare(order)
+    reservation = await source.prepare(unpaid(harness, priced, LIGHTHOUSE))
     with pytest.raises(Conflict, match="another open order"):
         async with harness.database.transaction() as tx:
             await tx.orders.add(order)
-            await source.reserve(tx, order, reservation=reservation)
+            await source.reserve(tx, order, reservation)
 
 
 async def test_a_direct_channel_is_prepared_with_coins_and_reserves_them(
@@ -169,13 +172,12 @@ async def test_a_direct_channel_is_prepared_with_coins_and_reserves_them(
     harness.seller.fill([3_000_000] * 3)
     shop = selling(harness, OWN)
     source = sources.of(shop, channel()).source
-    priced = await source.price(channel())
-    reservation = await source.prepare(HARBOUR, priced, now=harness.now)
+    order = unpaid(harness, await source.price(channel()))
+    reservation = await source.prepare(order)
     assert reservation is not None
-    order = replace(an_order(1), quote=priced, created=harness.now)
     async with harness.database.transaction() as tx:
         await tx.orders.add(order)
-        await source.reserve(tx, order, reservation=None)
+        await source.reserve(tx, order, None)
         assert await tx.reserved_coins.of_order(order.id) == []
-        await source.reserve(tx, order, reservation=reservation)
+        await source.reserve(tx, order, reservation)
         assert await tx.reserved_coins.of_order(order.id) == list(reservation.coins)

@@ -8,7 +8,6 @@ import pytest
 
 from leyden.domain import destinations
 from leyden.domain.addresses import Network, Reach
-from leyden.domain.destinations import Destination
 from leyden.domain.peer_ports import PeerPorts
 from leyden.errors import Malformed
 from leyden.services.channels.dialing import Dialing
@@ -53,7 +52,7 @@ def dialing() -> Dialing:
 
 
 async def addresses(dialing: Dialing, host: str) -> list[str]:
-    return await dialing.addresses(Destination(pubkey=KEY, host=host), "harbour")
+    return await dialing.addresses(host, "harbour")
 
 
 @pytest.mark.parametrize("host", PRIVATE)

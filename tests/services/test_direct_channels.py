@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from leyden.domain import ledger
-from leyden.domain.destinations import Destination
 from leyden.domain.fundings import WalletTransaction
 from leyden.domain.openings import Opening, OpeningRefused, SellerWallet
 from leyden.domain.orders import Order, Status
@@ -17,6 +16,7 @@ from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
 from leyden.sellers.base import WantedOpening
 from leyden.services.channels import lease_watch, seller_watch
 from leyden.services.channels.dialing import Dialing
+from leyden.values import replace
 from tests.fakes.channels import FEE_VBYTES
 from tests.fakes.seller import FakeSeller
 from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
@@ -31,10 +31,7 @@ PRICE = 18_999  # 1,000 + 1,000 + a premium of 4,999 and 240 vbytes at 50 sat
 def channel(
     peer: str = PEER, *, capacity: int = 1_000_000, announce: bool = False
 ) -> Channel:
-    return Channel(
-        capacity=Sats(capacity),
-        destination=Destination(pubkey=peer, announce=announce),
-    )
+    return Channel(capacity=Sats(capacity), node_key=peer, announce=announce)
 
 
 @pytest.fixture
@@ -87,8 +84,8 @@ async def test_the_seller_is_sent_nowhere_that_a_name_has_turned_to(
 
     shop.dialing = Dialing(look_up=turning)
     shop.seller.online.clear()
-    to = Destination(pubkey=PEER, host="turns.example.org:9735")
-    order = await shop.create(Channel(capacity=Sats(1_000_000), destination=to))
+    to = replace(channel(), node_host="turns.example.org:9735")
+    order = await shop.create(to)
     order = await paid(shop, order)
     assert (order.status, shop.seller.dialled) == (Status.CREATED, [])
     shop.seller.reached.add("8.8.8.8:9735")

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from leyden.domain.destinations import Destination
 from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, OverLimit, SellerAway, SoldOut
@@ -53,7 +52,7 @@ class DirectShopping(Shopping):
     @rule(who=TEAMS, first=st.booleans(), pays=st.booleans())
     def create_direct(self, *, who: str, first: bool, pays: bool) -> None:
         peer = PEERS[who][first]
-        channel = Channel(capacity=CAPACITY, destination=Destination(pubkey=peer))
+        channel = Channel(capacity=CAPACITY, node_key=peer)
         offer = self.run(
             quotes.quote(self.harness.shop, who, channel, now=self.harness.now)
         ).quote

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from leyden.domain import ledger
-from leyden.domain.lsps1 import Fault, Source
+from leyden.domain.lsps1 import Fault, Transport
 from leyden.domain.openings import LSPS
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState, PaymentRequest
@@ -50,11 +50,11 @@ LDK_ID, ZEUS_ID = "f" * 32, str(uuid.UUID(int=7))
 
 
 def over_bolt8(peer: str = PEER) -> Orderer:
-    return Orderer(source=Source.BOLT8, peer=peer)
+    return Orderer(source=Transport.BOLT8, peer=peer)
 
 
 def over_http(peer: str = PEER, address: str = "203.0.113.5") -> Orderer:
-    return Orderer(source=Source.HTTP, peer=peer, address=address)
+    return Orderer(source=Transport.HTTP, peer=peer, address=address)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from leyden.domain import lsps1
-from leyden.domain.lsps1 import Source
+from leyden.domain.lsps1 import Transport
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.units import Sats
@@ -113,7 +113,7 @@ async def test_each_state_has_a_word_of_the_specification(
     order = (await ordered(shop)).with_changes(status=status, invoice=invoice)
     kept = Lsps1Order(
         order_id=order.id,
-        source=Source.BOLT8,
+        source=Transport.BOLT8,
         address="",
         confirmations=1,
         within_blocks=6,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from leyden.domain.lsps1 import Source
+from leyden.domain.lsps1 import Transport
 from leyden.domain.openings import Coin
 from leyden.domain.payments import Outpoint
 from leyden.domain.units import Sats
@@ -83,7 +83,7 @@ async def test_an_address_has_as_many_orders_as_it_may_for_any_node(
     assert await is_refused(shop, over_http(), counted=False) == "your IP address"
     await check(shop, over_http(address="192.0.2.1"), counted=False)
     await check(
-        shop, Orderer(source=Source.HTTP, peer=OTHER, address=""), counted=False
+        shop, Orderer(source=Transport.HTTP, peer=OTHER, address=""), counted=False
     )
 
 

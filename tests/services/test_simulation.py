@@ -20,10 +20,9 @@ import pytest
 
 from leyden import values
 from leyden.domain import ledger
-from leyden.domain.destinations import Destination
 from leyden.domain.orders import ENDED, TICKETED, Order, Status
 from leyden.domain.payments import InvoiceState
-from leyden.domain.pricing import Channel
+from leyden.domain.pricing import Channel, ChannelKind
 from leyden.domain.units import Sats
 from leyden.errors import Away, Refused
 from leyden.services.channels import seller_watch
@@ -131,7 +130,7 @@ class Life:
     async def create_direct(self) -> None:
         peer = self.dice.choice(_PEERS)
         capacity = Sats(100_000 * self.dice.randint(1, 30))
-        channel = Channel(capacity=capacity, destination=Destination(pubkey=peer))
+        channel = Channel(capacity=capacity, node_key=peer)
         who = self.dice.choice([HARBOUR, LIGHTHOUSE])
         self.orders.append(await self.harness.create(channel, who, self.new_id()))
 
@@ -344,7 +343,7 @@ class Life:
         } == {
             each.ticket_ref
             for each in found
-            if each.status in TICKETED and each.destination is None
+            if each.status in TICKETED and each.kind is ChannelKind.TICKET
         }
         await self.check_channels(found)
 
@@ -355,7 +354,7 @@ class Life:
         buyer may cancel it once it has failed), or another transaction has its coin.
         """
         seller, database = self.harness.seller, self.harness.database
-        direct = [each for each in found if each.destination is not None]
+        direct = [each for each in found if each.kind is ChannelKind.DIRECT]
         for each in direct:
             opened = [one.point for one in seller.opened_for(each.id)]
             if each.status is Status.FILLED or opened:

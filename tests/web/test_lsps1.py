@@ -1,6 +1,6 @@
 """Orders of LSPS1 on the pages of the operator's organization."""
 
-from leyden.domain.lsps1 import Source
+from leyden.domain.lsps1 import Transport
 from leyden.domain.units import Sats
 from leyden.services.channels.lsps1.limits import Orderer
 from leyden.services.channels.lsps1.server import Lsps1
@@ -13,10 +13,10 @@ from tests.web.test_direct_channels import KEY, pay, platform  # noqa: F401  fix
 from tests.web.visitor import Visitor
 
 
-async def placed(world: World, organization_id: str, source: Source) -> str:
+async def placed(world: World, organization_id: str, source: Transport) -> str:
     rules = Lsps1Settings(organization=organization_id, most_reserved=Sats(10**9))
     shop = replace(world.shop, rules=replace(world.shop.rules, lsps1=rules))
-    address = "203.0.113.5" if source is Source.HTTP else ""
+    address = "203.0.113.5" if source is Transport.HTTP else ""
     who = Orderer(source=source, peer=KEY, address=address)
     order, _ = await Lsps1(shop).create(WANTED, who)
     return order.id
@@ -25,7 +25,7 @@ async def placed(world: World, organization_id: str, source: Source) -> str:
 async def test_an_order_is_shown_with_its_source_and_node(
     alice: Visitor, world: World
 ) -> None:
-    order_id = await placed(world, alice.organization_id, Source.HTTP)
+    order_id = await placed(world, alice.organization_id, Transport.HTTP)
     page = f"{alice.root}/channels/{order_id}"
     text = await _text(alice, page)
     assert "Waiting for the buyer" in text
@@ -42,7 +42,7 @@ async def test_an_order_is_shown_with_its_source_and_node(
 
 
 async def test_an_order_over_bolt8_has_no_address(alice: Visitor, world: World) -> None:
-    order_id = await placed(world, alice.organization_id, Source.BOLT8)
+    order_id = await placed(world, alice.organization_id, Transport.BOLT8)
     text = await _text(alice, f"{alice.root}/channels/{order_id}")
     assert "LSPS1 over BOLT8" in text
     assert " from " not in text.partition("LSPS1 over BOLT8")[2][:40]

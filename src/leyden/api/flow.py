@@ -21,6 +21,7 @@ from leyden.api.flow_schemas import (
 from leyden.api.operations import Request
 from leyden.domain.customer_ledger import CustomerEntry
 from leyden.domain.orders import Order
+from leyden.domain.pricing import ChannelKind
 from leyden.domain.times import from_us, to_us
 from leyden.errors import Malformed, TreasuryAway
 from leyden.schemas.credit import (
@@ -61,8 +62,10 @@ _PLACE = re.compile(rb"([0-9]{1,18}) ([0-9A-Za-z-]{1,60})")
 async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     """Return a quote."""
     shop, organization_id = _shop(request), request.principal.organization_id
-    to = await destinations.resolve(shop, organization_id, body.wish())
-    offer = await quotes.quote(shop, organization_id, body.channel(to), now=request.now)
+    channel = await destinations.resolve(
+        shop, organization_id, body.channel(), node=body.node
+    )
+    offer = await quotes.quote(shop, organization_id, channel, now=request.now)
     return quoted(offer.quote, offer.credit_used, offer.source)
 
 
@@ -75,12 +78,14 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
     """
     shop = _shop(request)
     organization_id = request.principal.organization_id
-    to = await destinations.resolve(shop, organization_id, body.wish())
+    channel = await destinations.resolve(
+        shop, organization_id, body.channel(), node=body.node
+    )
     order = await orders.create(
         shop,
         organization_id,
         f"{request.key}{orders.SUFFIX}",
-        body.channel(to),
+        channel,
         actor=request.principal.actor,
         now=request.now,
     )
@@ -217,7 +222,9 @@ def _shop(request: Request) -> Shop:
 async def _ordered(shop: Shop, order: Order) -> OrderAnswer:
     reader = shop.database.reader
     channels = await leased_channels.find(reader, [order])
-    uri = "" if order.destination is None else await reservations.seller_uri(reader)
+    uri = ""
+    if order.kind is ChannelKind.DIRECT:
+        uri = await reservations.seller_uri(reader)
     ticket = checkout.open_ticket(shop, order)
     return ordered(order, ticket, channels.get(order.id), uri)
 

@@ -7,15 +7,13 @@ from msgspec import Meta
 
 from leyden.domain.coupons import Coupon
 from leyden.domain.customer_ledger import CustomerEntry
-from leyden.domain.destinations import Destination
 from leyden.domain.orders import Order
-from leyden.domain.pricing import USUAL_LEASE, Channel, NodeTier, Quote
+from leyden.domain.pricing import USUAL_LEASE, Channel, ChannelKind, NodeTier, Quote
 from leyden.domain.sources import Source
 from leyden.domain.times import to_iso
 from leyden.domain.units import EVERY_SAT, Sats
 from leyden.schemas.credit import CouponAnswer, LedgerEntry
 from leyden.schemas.flow import CancelledOrder, OrderAnswer, QuoteAnswer
-from leyden.services.channels.destinations import Wish
 from leyden.services.channels.leased_channels import LeasedChannel
 
 Amount = Annotated[int, Meta(ge=-EVERY_SAT, le=EVERY_SAT)]
@@ -77,24 +75,17 @@ class ChannelWish(
         ),
     ] = False
 
-    def wish(self) -> Wish:
-        """Return the node that is named, if one is."""
-        return Wish(
-            node=self.node,
-            node_id=self.node_id,
-            announce=self.announce,
-            zero_conf=self.zero_conf,
-        )
-
-    def channel(self, destination: Destination | None = None) -> Channel:
-        """Convert the request to a domain channel."""
+    def channel(self) -> Channel:
+        """Convert the request to a channel, of which `node` is not resolved yet."""
         return Channel(
             capacity=Sats(self.capacity),
             self_chan_balance=Sats(self.self_chan_balance),
             lease_duration_blocks=self.lease_duration_blocks,
             node_tier=NodeTier(self.node_tier),
             bps=None if self.bps is msgspec.UNSET else self.bps,
-            destination=destination,
+            node_id=self.node_id,
+            announce=self.announce,
+            zero_conf=self.zero_conf,
         )
 
 
@@ -123,13 +114,14 @@ def ordered(
 ) -> OrderAnswer:
     """Convert an order to its response for the organization."""
     fields = _fields(order, ticket) | {"credit_used": order.credit_used}
-    if (to := order.destination) is not None:
+    asked_for = order.quote.channel
+    if order.kind is ChannelKind.DIRECT:
         fields |= {
-            "node": to.pubkey,
-            "node_id": to.node_id or msgspec.UNSET,
+            "node": asked_for.node_key,
+            "node_id": asked_for.node_id or msgspec.UNSET,
             "seller_uri": seller_uri,
-            "announce": to.announce,
-            "zero_conf": to.zero_conf,
+            "announce": asked_for.announce,
+            "zero_conf": asked_for.zero_conf,
         }
     elif channel is not None:
         fields |= {"node": channel.node or msgspec.UNSET}

@@ -20,7 +20,7 @@ from leyden.api.reading import Scope, Send, rate_limited_as
 from leyden.api.request_metrics import count
 from leyden.api.responses import answer
 from leyden.domain import lsps1
-from leyden.domain.lsps1 import Fault, Source
+from leyden.domain.lsps1 import Fault, Transport
 from leyden.errors import LeydenError, MethodNotAllowed, NotFound
 from leyden.services.channels.lsps1.limits import Orderer
 from leyden.services.channels.lsps1.rpc import fault_of
@@ -75,7 +75,7 @@ class Lsps1OverHttp:
             raise MethodNotAllowed
         address = rate_limited_as(scope)
         self._requests.take(address, at_s=time.monotonic())
-        who = Orderer(source=Source.HTTP, peer="", address=address)
+        who = Orderer(source=Transport.HTTP, peer="", address=address)
         if path.endswith("get_info"):
             return {**await self._lsps1.info(), "uris": await self._uris()}
         if path.endswith("get_order"):
@@ -98,7 +98,7 @@ class Lsps1OverHttp:
         peer = params.get("public_key")
         if not isinstance(peer, str):
             raise lsps1.invalid("public_key", "is required")
-        who = Orderer(source=Source.HTTP, peer=peer.lower(), address=address)
+        who = Orderer(source=Transport.HTTP, peer=peer.lower(), address=address)
         return await self._lsps1.create(params, who, beside=("public_key",))
 
 

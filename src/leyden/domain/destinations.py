@@ -8,20 +8,9 @@ from typing import Final
 
 from leyden.domain import hosts, public_keys
 from leyden.errors import Malformed
-from leyden.values import Struct
 
 PEER_PORT: Final = 9_735  # lnd's default
 _LONGEST: Final = 400
-
-
-class Destination(Struct, frozen=True, kw_only=True):
-    """The node that gets the channel, and how it is reached."""
-
-    pubkey: str  # hex, in lower case
-    host: str = ""  # HOST:PORT to dial; "": the node must connect to the seller
-    node_id: str = ""  # if it is a hosted node of the buyer
-    announce: bool = False  # a public channel, else a private one
-    zero_conf: bool = False  # usable before its transaction is confirmed
 
 
 def parse(text: str, *, field: str) -> tuple[str, str]:

@@ -63,7 +63,7 @@ def not_found() -> Fault:
     return Fault(NOT_FOUND, "Not found", {"message": "there is no such order"})
 
 
-class Source(StrEnum):
+class Transport(StrEnum):
     """The transport by which an order arrived."""
 
     BOLT8 = auto()  # in messages of the peer that gets the channel

@@ -24,9 +24,8 @@ from datetime import datetime
 from enum import StrEnum, auto
 from typing import Self, TypedDict, Unpack
 
-from leyden.domain.destinations import Destination
 from leyden.domain.payments import InvoiceState, PaymentRequest
-from leyden.domain.pricing import Quote
+from leyden.domain.pricing import ChannelKind, Quote
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.errors import NotAllowed
@@ -62,7 +61,9 @@ class Event(StrEnum):
     LOST = auto()  # direct: another transaction spent a published channel's coins
 
 
-MOVES: Mapping[tuple[Status, Event], Status] = {
+Moves = Mapping[tuple[Status, Event], Status]
+
+TICKET_MOVES: Moves = {
     (Status.WAITING_PAYMENT, Event.PAID): Status.CREATING,
     (Status.WAITING_PAYMENT, Event.LAPSED): Status.EXPIRED,
     (Status.WAITING_PAYMENT, Event.CANCELLED): Status.CANCELLED,
@@ -76,7 +77,7 @@ MOVES: Mapping[tuple[Status, Event], Status] = {
     (Status.FAILED, Event.CANCELLED): Status.CANCELLED,
 }
 
-DIRECT_MOVES: Mapping[tuple[Status, Event], Status] = {
+DIRECT_MOVES: Moves = {
     (Status.WAITING_PAYMENT, Event.PAID): Status.CREATING,
     (Status.WAITING_PAYMENT, Event.LAPSED): Status.EXPIRED,
     (Status.WAITING_PAYMENT, Event.CANCELLED): Status.CANCELLED,
@@ -95,7 +96,12 @@ DIRECT_MOVES: Mapping[tuple[Status, Event], Status] = {
     (Status.FAILED, Event.CANCELLED): Status.CANCELLED,
 }
 
-FINAL = frozenset(Status) - {status for status, _ in MOVES}
+MOVES: Mapping[ChannelKind, Moves] = {
+    ChannelKind.TICKET: TICKET_MOVES,
+    ChannelKind.DIRECT: DIRECT_MOVES,
+}
+
+FINAL = frozenset(Status) - {status for status, _ in TICKET_MOVES}
 
 # The held money was used or returned; a later payment becomes credit.
 ENDED = FINAL | {Status.FAILED}
@@ -155,14 +161,20 @@ class Order(Struct, frozen=True, kw_only=True):
         return self.paid_at is not None
 
     @property
-    def destination(self) -> Destination | None:
-        """The node that gets the channel; None if the ticket is for any node."""
-        return self.quote.channel.destination
+    def kind(self) -> ChannelKind:
+        """Whether the order is for a ticket or for a direct channel."""
+        return self.quote.channel.kind
 
     @property
-    def moves(self) -> Mapping[tuple[Status, Event], Status]:
+    def moves(self) -> Moves:
         """The table of moves that the order follows."""
-        return MOVES if self.destination is None else DIRECT_MOVES
+        return MOVES[self.kind]
+
+    @property
+    def has_open_ticket(self) -> bool:
+        """Whether the order has a ticket that is not filled yet."""
+        waits = self.status in {Status.CREATED, Status.SUBMITTED}
+        return waits and self.kind is ChannelKind.TICKET
 
     def may(self, event: Event) -> bool:
         """Return whether this event is allowed now."""

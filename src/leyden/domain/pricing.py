@@ -13,7 +13,6 @@ does; our own are rounded up. No fee is off by a whole satoshi.
 
 from enum import StrEnum, auto
 
-from leyden.domain.destinations import Destination
 from leyden.domain.units import Sats, part_per_million, rounded_up
 from leyden.errors import Malformed
 from leyden.values import Struct, replace
@@ -35,6 +34,13 @@ _CHAIN_WEIGHT = (43 + 41 + (43 + 1) // 2) * 4 + 229
 FUNDING_VBYTES = 240
 
 
+class ChannelKind(StrEnum):
+    """How a channel gets to its node; an order's life depends on it."""
+
+    TICKET = auto()  # the node that registers a ticket in the auction gets it
+    DIRECT = auto()  # the operator's seller opens it to a node that the order names
+
+
 class NodeTier(StrEnum):
     """The required quality of the seller's node."""
 
@@ -43,14 +49,24 @@ class NodeTier(StrEnum):
 
 
 class Channel(Struct, frozen=True, kw_only=True):
-    """A requested channel."""
+    """The channel that a customer asks for."""
 
     capacity: Sats
     self_chan_balance: Sats = Sats(0)
     lease_duration_blocks: int = USUAL_LEASE
     node_tier: NodeTier = NodeTier.BEST
     bps: int | None = None  # the buyer's own offer; None uses the terms' rate
-    destination: Destination | None = None  # None: the node that registers the ticket
+    # Of a direct channel:
+    node_key: str = ""  # the public key of the node that gets it, in lower case
+    node_host: str = ""  # HOST:PORT to dial; "": the node must connect to the seller
+    node_id: str = ""  # if it is a hosted node of the customer
+    announce: bool = False  # a public channel, else a private one
+    zero_conf: bool = False  # usable before its transaction is confirmed
+
+    @property
+    def kind(self) -> ChannelKind:
+        """How the channel gets to its node."""
+        return ChannelKind.DIRECT if self.node_key else ChannelKind.TICKET
 
 
 class AuctionTerms(Struct, frozen=True, kw_only=True):

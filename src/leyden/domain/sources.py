@@ -8,6 +8,7 @@ tickets. There may be more sources of direct channels later, such as other LSPs.
 from enum import StrEnum, auto
 from typing import Final
 
+from leyden.domain.pricing import ChannelKind
 from leyden.errors import SetupError
 
 
@@ -17,6 +18,11 @@ class Source(StrEnum):
     POOL = auto()  # the public auction
     SIMULATED = auto()  # tickets that nobody can register
     OWN = auto()  # the operator's seller
+
+    @property
+    def kind(self) -> ChannelKind:
+        """How the channels of this source get to their nodes."""
+        return ChannelKind.TICKET if self in OF_TICKETS else ChannelKind.DIRECT
 
 
 OF_TICKETS: Final = frozenset({Source.POOL, Source.SIMULATED})

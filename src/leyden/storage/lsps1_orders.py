@@ -2,7 +2,7 @@
 
 from collections.abc import Collection
 
-from leyden.domain.lsps1 import Source
+from leyden.domain.lsps1 import Transport
 from leyden.domain.units import Sats
 from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
@@ -14,7 +14,7 @@ class Lsps1Order(Struct, frozen=True, kw_only=True):
     """The fields of an LSPS1 order that other direct orders do not have."""
 
     order_id: str
-    source: Source
+    source: Transport
     address: str  # of an HTTP client, in the form that is counted
     confirmations: int
     within_blocks: int
@@ -54,7 +54,7 @@ class Lsps1Orders:
         for each in (sql.delete_moves, sql.delete, sql.delete_order):
             await self._run(each, order_id=order_id)
 
-    async def unpaid_of_peer(self, peer: str, source: Source) -> tuple[int, Sats]:
+    async def unpaid_of_peer(self, peer: str, source: Transport) -> tuple[int, Sats]:
         """Return number and capacity of unpaid orders for a node from this source."""
         rows = await self._run(sql.unpaid_of_peer, peer=peer, source=str(source))
         return int(rows[0][0]), Sats(int(rows[0][1]))
@@ -77,7 +77,7 @@ def _order_of(row: Row) -> Lsps1Order:
     order_id, source, address, confirmations, within_blocks, token = row
     return Lsps1Order(
         order_id=order_id,
-        source=Source(source),
+        source=Transport(source),
         address=address,
         confirmations=confirmations,
         within_blocks=within_blocks,

@@ -1,145 +1,125 @@
-"""Conversion of orders to rows, and of rows to orders."""
+"""The columns of orders: where each field of an order is stored, and how.
 
-from leyden.domain.destinations import Destination
-from leyden.domain.orders import Order, Status
+The statements that write and read orders are made of these (`orders.py`).
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from leyden.domain.orders import Changes, Order, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import Channel, NodeTier, Quote
 from leyden.domain.times import from_us, to_us
-from leyden.domain.units import Sats
 from leyden.storage.statements import Row, Value
+from leyden.values import Struct
+
+
+class _Column(NamedTuple):
+    """How a field is stored: None means as it is."""
+
+    store: Callable[[Any], Value] | None = None
+    load: Callable[[Any], Any] | None = None
+    name: str = ""  # of the column, if it is not the field's
+
+
+_Columns = Mapping[str, _Column]
+
+
+def _or_null(
+    store: Callable[[Any], Value], load: Callable[[Any], Any], name: str = ""
+) -> _Column:
+    """Return the column of a field that may be None."""
+    return _Column(
+        lambda value: None if value is None else store(value),
+        lambda value: None if value is None else load(value),
+        name,
+    )
+
+
+_PLAIN: Final = _Column()
+_FLAG: Final = _Column(int, bool)
+_TIME: Final = _Column(to_us, from_us)
+_NULL_IF_EMPTY: Final = _Column(lambda text: text or None, lambda text: text or "")
+
+_ORDER: Final[_Columns] = {
+    "id": _PLAIN,
+    "organization_id": _PLAIN,
+    "status": _Column(str, Status),
+    "created": _TIME,
+    "expires": _TIME,
+    "credit_used": _PLAIN,
+    "charged": _PLAIN,
+    "credit_refund": _PLAIN,
+    "paid_at": _or_null(to_us, from_us),
+    "onchain_address": _NULL_IF_EMPTY,
+    "lightning_invoice": _NULL_IF_EMPTY,
+    "payment_hash": _NULL_IF_EMPTY,
+    "invoice": _or_null(str, InvoiceState, "invoice_state"),
+    "htlc_sats": _Column(name="accepted"),
+    "offered": _FLAG,
+    "sealed_ticket": _PLAIN,
+    "ticket_ref": _NULL_IF_EMPTY,
+    "order_nonce": _PLAIN,
+    "htlc_expires": _PLAIN,
+    "channel_point": _PLAIN,
+}
+_QUOTE: Final[_Columns] = {
+    "rate_bps": _PLAIN,
+    "rate_fixed": _PLAIN,
+    "service_fee": _PLAIN,
+    "pool_fee": _PLAIN,
+    "self_chan_balance_fee": _PLAIN,
+    "keeps_unused_fee": _FLAG,
+}
+_CHANNEL: Final[_Columns] = {
+    "capacity": _PLAIN,
+    "self_chan_balance": _PLAIN,
+    "lease_duration_blocks": _PLAIN,
+    "node_tier": _Column(str, NodeTier),
+    "bps": _PLAIN,
+    "node_key": _NULL_IF_EMPTY,
+    "node_host": _PLAIN,
+    "node_id": _PLAIN,
+    "announce": _FLAG,
+    "zero_conf": _FLAG,
+}
+
+COLUMNS: Final = tuple(
+    column.name or field
+    for columns in (_ORDER, _QUOTE, _CHANNEL)
+    for field, column in columns.items()
+)
+CHANGING: Final = tuple(
+    _ORDER[field].name or field for field in Changes.__annotations__
+)
 
 
 def row_of(order: Order) -> dict[str, Value]:
     """Convert the order to a row."""
-    quote = order.quote
-    channel = quote.channel
-    to = channel.destination
     return {
-        "id": order.id,
-        "organization_id": order.organization_id,
-        "status": str(order.status),
-        "created": to_us(order.created),
-        "expires": to_us(order.expires),
-        "capacity": channel.capacity,
-        "self_chan_balance": channel.self_chan_balance,
-        "lease_duration_blocks": channel.lease_duration_blocks,
-        "node_tier": str(channel.node_tier),
-        "bps": channel.bps,
-        "rate_bps": quote.rate_bps,
-        "rate_fixed": quote.rate_fixed,
-        "service_fee": quote.service_fee,
-        "pool_fee": quote.pool_fee,
-        "self_chan_balance_fee": quote.self_chan_balance_fee,
-        "credit_used": order.credit_used,
-        "charged": order.charged,
-        "credit_refund": order.credit_refund,
-        "paid_at": None if order.paid_at is None else to_us(order.paid_at),
-        "onchain_address": order.onchain_address or None,
-        "lightning_invoice": order.lightning_invoice or None,
-        "payment_hash": order.payment_hash or None,
-        "invoice_state": None if order.invoice is None else str(order.invoice),
-        "accepted": order.htlc_sats,
-        "offered": int(order.offered),
-        "ticket_ref": order.ticket_ref or None,
-        "sealed_ticket": order.sealed_ticket,
-        "order_nonce": order.order_nonce,
-        "keeps_unused_fee": int(quote.keeps_unused_fee),
-        "node_key": to.pubkey if to else None,
-        "node_host": to.host if to else "",
-        "node_id": to.node_id if to else "",
-        "announce": int(to.announce) if to else 0,
-        "channel_point": order.channel_point,
-        "htlc_expires": order.htlc_expires,
-        "zero_conf": int(to.zero_conf) if to else 0,
+        **_stored(order, _ORDER),
+        **_stored(order.quote, _QUOTE),
+        **_stored(order.quote.channel, _CHANNEL),
     }
 
 
 def order_of(row: Row) -> Order:
-    """Build the order from a row."""
-    (
-        id_,
-        organization_id,
-        status,
-        created,
-        expires,
-        capacity,
-        self_chan_balance,
-        lease_duration_blocks,
-        node_tier,
-        bps,
-        rate_bps,
-        rate_fixed,
-        service_fee,
-        pool_fee,
-        self_chan_balance_fee,
-        credit_used,
-        charged,
-        credit_refund,
-        paid_at,
-        onchain_address,
-        lightning_invoice,
-        payment_hash,
-        invoice_state,
-        accepted,
-        offered,
-        ticket_ref,
-        sealed_ticket,
-        order_nonce,
-        keeps_unused_fee,
-        node_key,
-        node_host,
-        node_id,
-        channel_point,
-        announce,
-        htlc_expires,
-        zero_conf,
-    ) = row
-    destination = None
-    if node_key is not None:
-        destination = Destination(
-            pubkey=node_key,
-            host=node_host,
-            node_id=node_id,
-            announce=bool(announce),
-            zero_conf=bool(zero_conf),
-        )
-    channel = Channel(
-        capacity=Sats(capacity),
-        self_chan_balance=Sats(self_chan_balance),
-        lease_duration_blocks=lease_duration_blocks,
-        node_tier=NodeTier(node_tier),
-        bps=bps,
-        destination=destination,
-    )
-    quote = Quote(
-        channel=channel,
-        rate_bps=rate_bps,
-        rate_fixed=rate_fixed,
-        service_fee=Sats(service_fee),
-        pool_fee=Sats(pool_fee),
-        self_chan_balance_fee=Sats(self_chan_balance_fee),
-        keeps_unused_fee=bool(keeps_unused_fee),
-    )
-    return Order(
-        id=id_,
-        organization_id=organization_id,
-        status=Status(status),
-        created=from_us(created),
-        expires=from_us(expires),
-        quote=quote,
-        credit_used=credit_used,
-        charged=charged,
-        credit_refund=credit_refund,
-        paid_at=None if paid_at is None else from_us(paid_at),
-        onchain_address=onchain_address or "",
-        lightning_invoice=lightning_invoice or "",
-        payment_hash=payment_hash or "",
-        invoice=None if invoice_state is None else InvoiceState(invoice_state),
-        htlc_sats=accepted,
-        offered=bool(offered),
-        ticket_ref=ticket_ref or "",
-        sealed_ticket=sealed_ticket,
-        order_nonce=order_nonce,
-        htlc_expires=htlc_expires,
-        channel_point=channel_point,
-    )
+    """Build the order from a row of all columns."""
+    values = dict(zip(COLUMNS, row, strict=True))
+    channel = Channel(**_loaded(values, _CHANNEL))
+    quote = Quote(**_loaded(values, _QUOTE), channel=channel)
+    return Order(**_loaded(values, _ORDER), quote=quote)
+
+
+def _stored(part: Struct, columns: _Columns) -> dict[str, Value]:
+    return {
+        name or field: store(getattr(part, field)) if store else getattr(part, field)
+        for field, (store, _, name) in columns.items()
+    }
+
+
+def _loaded(values: Mapping[str, Any], columns: _Columns) -> dict[str, Any]:
+    return {
+        field: load(values[name or field]) if load else values[name or field]
+        for field, (_, load, name) in columns.items()
+    }

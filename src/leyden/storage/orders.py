@@ -8,10 +8,22 @@ from leyden.domain.payments import InvoiceState, PaymentRequest
 from leyden.domain.times import to_us
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale
-from leyden.storage.order_rows import order_of, row_of
-from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile
+from leyden.storage.order_rows import CHANGING, COLUMNS, order_of, row_of
+from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile, Statement
 
-sql = SqlFile("orders")
+sql = SqlFile("orders", channel_order=COLUMNS)
+_ADD = Statement(
+    f"INSERT INTO channel_order ({', '.join(COLUMNS)}) "  # noqa: S608  our own names
+    f"VALUES ({', '.join(f':{each}' for each in COLUMNS)}) "
+    "ON CONFLICT DO NOTHING RETURNING id",
+    name="orders.add",
+)
+_SAVE = Statement(
+    "UPDATE channel_order "  # noqa: S608  our own names
+    f"SET {', '.join(f'{each} = :{each}' for each in CHANGING)} "
+    "WHERE id = :id AND status = :was",
+    name="orders.save",
+)
 _IN_STATUS = {
     Status.WAITING_PAYMENT: sql.in_waiting_payment,
     Status.EXPIRED: sql.in_expired,
@@ -36,7 +48,7 @@ class Orders:
 
     async def add(self, order: Order) -> bool:
         """Store a new order; return False if its id already exists."""
-        return bool(await self._run(sql.add, **row_of(order)))
+        return bool(await self._run(_ADD, **row_of(order)))
 
     async def find(self, order_id: str) -> Order | None:
         """Return the order, or None."""
@@ -75,7 +87,7 @@ class Orders:
     async def save(self, moved: Sequence[tuple[Order, Order]]) -> None:
         """Write changed orders; raise Stale if one changed since it was read."""
         touched = await self._run.many(
-            sql.save,
+            _SAVE,
             [{**row_of(after), "was": str(before.status)} for before, after in moved],
         )
         if touched != len(moved):

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from leyden.domain.pricing import Channel, Quote
+from leyden.domain.pricing import Channel, ChannelKind, Quote
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import Sats
 from leyden.storage.statements import Run, SqlFile
@@ -62,7 +62,7 @@ class Quotes:
 
 def _wish(channel: Channel) -> str:
     rate = "going" if channel.bps is None else channel.bps  # 0 is not the going rate
-    direct = "" if channel.destination is None else " direct"
+    direct = " direct" if channel.kind is ChannelKind.DIRECT else ""
     return (
         f"{channel.capacity} {channel.self_chan_balance} "
         f"{channel.lease_duration_blocks} {channel.node_tier} {rate}{direct}"

@@ -18,9 +18,9 @@ Differences between the databases are translated once, when the file is loaded:
 | `/* FOR UPDATE */`           | nothing: writers take turns    | `FOR UPDATE`       |
 | `SELECT *`, `entry.*`        | the columns, by name           | the same           |
 
-The columns are those that the file's INSERT names, in that order. A `*` sent to the
-server would be prepared with the columns that exist then, and would fail once the
-migration of a newer program has added one.
+The columns are those that the file's INSERT names, in that order, or those given for a
+table. A `*` sent to the server would be prepared with the columns that exist then, and
+would fail once the migration of a newer program has added one.
 """
 
 import json
@@ -83,12 +83,12 @@ class Statement:
 class SqlFile:
     """The statements of one file, each an attribute under its name."""
 
-    def __init__(self, noun: str) -> None:
-        """Load `sql/<noun>.sql`."""
+    def __init__(self, noun: str, **columns: Sequence[str]) -> None:
+        """Load `sql/<noun>.sql`; `columns` are those of tables without an INSERT."""
         self._path = FOLDER / f"{noun}.sql"
         _, *parts = _NAME.split(self._path.read_text())
         texts = dict(zip(parts[::2], parts[1::2], strict=True))
-        columns = dict(found for text in texts.values() for found in _inserted(text))
+        columns |= dict(found for text in texts.values() for found in _inserted(text))
         self._statements = {
             name: Statement(_with_columns(text, columns), name=f"{noun}.{name}")
             for name, text in texts.items()
@@ -133,9 +133,8 @@ def _inserted(text: str) -> Iterator[tuple[str, list[str]]]:
 
 def _with_columns(text: str, columns: Mapping[str, Sequence[str]]) -> str:
     def named(found: re.Match[str]) -> str:
-        if found[1]:
-            return ", ".join(columns[found[1]])
-        return ", ".join(f"{found[2]}.{column}" for column in columns[found[2]])
+        of_all = columns.get(found[1] or found[2], ("*",))
+        return ", ".join(f"{found[2]}.{each}" if found[2] else each for each in of_all)
 
     return _STAR.sub(named, text)
 

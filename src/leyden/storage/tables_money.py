@@ -20,7 +20,7 @@ from sqlalchemy import (
 
 from leyden.domain.fundings import FundingState, Obstacle
 from leyden.domain.ledger import Reason
-from leyden.domain.lsps1 import Source
+from leyden.domain.lsps1 import Transport
 from leyden.domain.orders import FINAL, Status
 from leyden.domain.payments import InvoiceState
 from leyden.domain.pricing import NodeTier
@@ -177,7 +177,7 @@ lsps1_orders = Table(
     Column("confirmations", BigInteger, nullable=False),
     Column("within_blocks", BigInteger, nullable=False),
     Column("token", Text),  # unchanged: NULL and "" are different
-    one_of("source", Source),
+    one_of("source", Transport),
 )
 
 moves = Table(

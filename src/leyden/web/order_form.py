@@ -11,7 +11,6 @@ from leyden.domain.pricing import Channel, NodeTier, Quote
 from leyden.domain.units import BLOCKS_PER_WEEK, Sats
 from leyden.errors import Away, Malformed, Refused
 from leyden.services.channels import destinations, orders, quotes, sources
-from leyden.services.channels.destinations import Wish
 from leyden.values import Struct
 from leyden.web.forms import Form
 from leyden.web.orders import shop_of
@@ -130,18 +129,15 @@ async def _channel(visit: Visit, given: Form) -> Channel:
         return _with_ticket(given)
     if chosen == _OTHER and not given.text("node"):
         raise Malformed("node: enter the public key of the node")
-    wish = Wish(
-        node=given.text("node"),
+    channel = Channel(
+        capacity=Sats(given.number("capacity")),
+        lease_duration_blocks=given.number("lease"),
         node_id="" if chosen == _OTHER else chosen,
         announce=bool(given.text("announce")),
         zero_conf=bool(given.text("zero_conf")),
     )
-    return Channel(
-        capacity=Sats(given.number("capacity")),
-        lease_duration_blocks=given.number("lease"),
-        destination=await destinations.resolve(
-            shop_of(visit), visit.organization_id, wish
-        ),
+    return await destinations.resolve(
+        shop_of(visit), visit.organization_id, channel, node=given.text("node")
     )
 
 

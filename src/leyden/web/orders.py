@@ -9,6 +9,7 @@ from starlette.responses import Response
 from leyden.domain.nodes import Listed
 from leyden.domain.nodes import Status as NodeStatus
 from leyden.domain.orders import Event, Order, Status
+from leyden.domain.pricing import ChannelKind
 from leyden.domain.times import from_us, to_us
 from leyden.domain.units import BLOCKS_PER_WEEK
 from leyden.errors import Malformed, TreasuryAway
@@ -57,8 +58,8 @@ async def show(visit: Visit) -> Response:
     order = tracked.order
     fleet = visit.platform.fleet
     running = []
-    has_ticket = order.destination is None
-    if fleet is not None and has_ticket and order.status is Status.CREATED:
+    has_ticket = order.has_open_ticket and order.status is Status.CREATED
+    if fleet is not None and has_ticket:
         running = await _running(visit)
     return visit.render(
         "channels/show.html",
@@ -97,7 +98,7 @@ def _has_customer(visit: Visit) -> bool:
 
 async def _lsps1(shop: Shop, shown: Sequence[Order]) -> dict[str, Lsps1Order]:
     """Return which of these orders came over LSPS1, and how."""
-    direct = [each.id for each in shown if each.destination is not None]
+    direct = [each.id for each in shown if each.kind is ChannelKind.DIRECT]
     if not direct:
         return {}
     return await shop.database.reader.lsps1_orders.of_orders(direct)
@@ -107,13 +108,13 @@ def _ahead(order: Order) -> tuple[Status, ...]:
     if order.status not in _WAY:
         return ()
     ahead = _WAY[_WAY.index(order.status) + 1 :]
-    if order.destination is None:
+    if order.kind is ChannelKind.TICKET:
         return ahead
     return tuple(each for each in ahead if each is not Status.CREATED)
 
 
 async def _seller_uri(shop: Shop, order: Order) -> str:
-    if order.destination is None:
+    if order.kind is ChannelKind.TICKET:
         return ""
     return await reservations.seller_uri(shop.database.reader)
 

@@ -41,13 +41,13 @@ from leyden.services.channels.payment_updates import select_unbooked
 from leyden.services.channels.refunds import finish_without_ticket, refund
 from leyden.services.channels.shop import (
     CLOSING,
-    OPENING,
     TICKET,
     WITHDRAWAL,
     Shop,
     ShopSettings,
     ticket_purpose,
 )
+from leyden.services.channels.sources import SOURCES
 from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.services.shared.steps import ClaimedTask, complete_all
 from leyden.values import Struct
@@ -209,9 +209,9 @@ def start_ticket(work: UnitOfWork, order: Order) -> Order:
         return order
     if work.holds(order) < order.total_fee:
         return order
-    has_ticket = order.destination is None
-    paid = advance(order, Event.PAID, paid_at=work.now, offered=has_ticket)
-    work.put(TICKET if has_ticket else OPENING, order.id)
+    task = SOURCES[order.kind].task
+    paid = advance(order, Event.PAID, paid_at=work.now, offered=task == TICKET)
+    work.put(task, order.id)
     if order.invoice is InvoiceState.OPEN:
         # Paid another way: close the invoice, so that nobody pays it again.
         work.put(CLOSING, order.id)

@@ -3,42 +3,36 @@
 from typing import Final
 
 from leyden.domain import destinations
-from leyden.domain.destinations import Destination
 from leyden.domain.nodes import DesiredState, Node, Status
 from leyden.domain.peer_ports import host_port
+from leyden.domain.pricing import Channel
 from leyden.errors import Conflict, Malformed, NotFound
 from leyden.services.channels import sources, zero_conf
 from leyden.services.channels.shop import Shop
-from leyden.values import Struct
+from leyden.values import replace
 
 _LONGEST_ID: Final = 100
 _KEY_COMES_S: Final = 10
 
 
-class Wish(Struct, frozen=True, kw_only=True):
-    """The node that a customer requests a channel for."""
+async def resolve(
+    shop: Shop, organization_id: str, channel: Channel, *, node: str
+) -> Channel:
+    """Return the channel with the node that gets it, unless the order is for a ticket.
 
-    node: str = ""  # KEY or KEY@HOST:PORT
-    node_id: str = ""
-    announce: bool = False
-    zero_conf: bool = False
-
-
-async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination | None:
-    """Return the node that gets the channel; None if the order is for a ticket.
-
-    Raise Malformed with the field if no channel can go there, and Conflict while a
-    hosted node's key is not known.
+    `node` is KEY or KEY@HOST:PORT, as the customer sent it, or empty. Raise Malformed
+    with the field if no channel can go there, and Conflict while a hosted node's key is
+    not known.
     """
-    if not wish.node and not wish.node_id:
-        _refuse_options(wish)
-        return None
-    field = "node" if wish.node else "node_id"
+    if not node and not channel.node_id:
+        _refuse_options(channel)
+        return channel
+    field = "node" if node else "node_id"
     sources.check_direct(shop, field=field)
-    key, host = destinations.parse(wish.node, field="node") if wish.node else ("", "")
+    key, host = destinations.parse(node, field="node") if node else ("", "")
     hosted = None
-    if wish.node_id:
-        hosted = found = await _hosted(shop, organization_id, wish.node_id)
+    if channel.node_id:
+        hosted = found = await _hosted(shop, organization_id, channel.node_id)
         if host:
             raise Malformed("node: with node_id, send the public key without @host")
         if found.open_peer_port:
@@ -47,20 +41,14 @@ async def resolve(shop: Shop, organization_id: str, wish: Wish) -> Destination |
     elif host:
         shop.dialing.check(host, field="node")
     await refuse_own(shop, key, field="node")
-    if wish.zero_conf:
-        await zero_conf.check(shop, key, hosted, announce=wish.announce)
-    return Destination(
-        pubkey=key,
-        host=host,
-        node_id=wish.node_id,
-        announce=wish.announce,
-        zero_conf=wish.zero_conf,
-    )
+    if channel.zero_conf:
+        await zero_conf.check(shop, key, hosted, announce=channel.announce)
+    return replace(channel, node_key=key, node_host=host)
 
 
-def _refuse_options(wish: Wish) -> None:
+def _refuse_options(channel: Channel) -> None:
     for field in ("announce", "zero_conf"):
-        if getattr(wish, field):
+        if getattr(channel, field):
             raise Malformed(f"{field}: needs node or node_id")
 
 

@@ -12,7 +12,6 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from leyden.domain import hosts
 from leyden.domain.addresses import Reach
-from leyden.domain.destinations import Destination
 from leyden.domain.peer_ports import PeerPorts, host_port
 from leyden.values import Struct
 
@@ -40,14 +39,14 @@ class Dialing(Struct, frozen=True, kw_only=True):
                 host, self.reach, field=field, refusal="which we don't connect to"
             )
 
-    async def addresses(self, to: Destination, organization_id: str) -> list[str]:
+    async def addresses(self, host: str, organization_id: str) -> list[str]:
         """Return the checked IP addresses to dial, with the port; none if not allowed.
 
         A single forbidden address forbids the whole name: an honest name has none.
         """
-        if not to.host or self._is_ours(to.host):
-            return [to.host] if to.host else []
-        host, port = hosts.split(to.host)
+        if not host or self._is_ours(host):
+            return [host] if host else []
+        host, port = hosts.split(host)
         found: Sequence[str] = [host]
         if hosts.is_name(host):
             try:

@@ -11,6 +11,7 @@ from leyden.domain.orders import Event, Order, advance
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.services.channels.holding import entry
+from leyden.services.channels.sources import SOURCES
 from leyden.services.channels.unit_of_work import UnitOfWork
 
 
@@ -20,8 +21,7 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
     What the seller did not use of its share goes back to the buyer.
     """
     held = work.holds(order)
-    has_ticket = order.destination is None
-    seller = ledger.AUCTION if has_ticket else ledger.SELLER
+    source = SOURCES[order.kind]
     to_seller = min(lease.cost, held)
     unused = min(order.unused_fee(lease), held - to_seller)
     work.keep_lease(order.id, lease)
@@ -36,7 +36,7 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
             key=f"matched:{order.id}:{target}",
         )
         for what, target, sats in (
-            (Reason.AUCTION, seller, to_seller),
+            (Reason.AUCTION, source.account, to_seller),
             (Reason.EARNED, ledger.EARNED, held - to_seller - unused),
         )
         if sats
@@ -47,11 +47,10 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
             order,
             lease.cost - held,
             source=ledger.CORRECTIONS,
-            target=seller,
+            target=source.account,
             what=Reason.AUCTION,
             key=f"matched:{order.id}:loss",
-            note=f"the {'auction' if has_ticket else 'channel'} took more than was "
-            "charged for it",
+            note=f"the {source.payee} took more than was charged for it",
         )
         work.post([loss])
     work.move(advance(order, Event.MATCHED))

@@ -17,7 +17,6 @@ from leyden.values import replace
 
 _BATCH = 500
 _LONGEST_REASON = 500
-_HAS_A_TICKET = (Status.CREATED, Status.SUBMITTED)
 
 
 async def list_missing(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
@@ -25,14 +24,14 @@ async def list_missing(shop: Shop, *, within_s: float = 2.0) -> list[Order]:
     found: list[Order] = []
     try:
         async with asyncio.timeout(within_s):
-            for status in _HAS_A_TICKET:
+            for status in (Status.CREATED, Status.SUBMITTED):
                 after = ""
                 reader = shop.database.reader.orders
                 while orders := await reader.in_status(
                     status, after=after, most=_BATCH
                 ):
                     after = orders[-1].id
-                    tickets = [each for each in orders if each.destination is None]
+                    tickets = [each for each in orders if each.has_open_ticket]
                     found += await _missing_of(shop, tickets)
     except TimeoutError:
         raise MarketAway(why="the market takes too long to respond") from None
@@ -60,7 +59,7 @@ async def abandon(shop: Shop, order_id: str, *, reason: str, actor: str) -> Orde
     order = await shop.database.reader.orders.get(order_id)
     if order.status is Status.CANCELLED:
         return order
-    if order.status not in _HAS_A_TICKET or order.destination is not None:
+    if not order.has_open_ticket:
         raise Conflict(f"an order that is {order.status} has no ticket")
     if not await _missing_of(shop, [order]):
         raise Conflict("the market still knows the ticket; cancel the order instead")

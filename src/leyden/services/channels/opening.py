@@ -25,7 +25,6 @@ from typing import Final
 
 from leyden.domain import ledger, pricing
 from leyden.domain.alarms import Finding, Kind
-from leyden.domain.destinations import Destination
 from leyden.domain.ledger import Reason
 from leyden.domain.openings import (
     Coin,
@@ -108,7 +107,7 @@ class _Step:
         if shop.seller is None:
             raise SellerAway(why="no seller is configured now", retry_after_s=60)
         self._shop, self._due, self._order = shop, due, order
-        self._to = order.destination or Destination(pubkey="")
+        self._channel = order.quote.channel
         self._seller: Seller = shop.seller
         self._rules = shop.rules
         self._seller_key = ""
@@ -125,12 +124,12 @@ class _Step:
                 return
             request = WantedOpening(
                 order_id=self._order.id,
-                pubkey=self._to.pubkey,
-                capacity=self._order.quote.channel.capacity,
-                announce=self._to.announce,
+                pubkey=self._channel.node_key,
+                capacity=self._channel.capacity,
+                announce=self._channel.announce,
                 coins=tuple(self._coins),
                 fee_sat_per_vb=wallet.fee_sat_per_vb,
-                zero_conf=self._to.zero_conf,
+                zero_conf=self._channel.zero_conf,
             )
             # Else another process may have returned the payment by now.
             await reader.tasks.check_held(self._due.claim)
@@ -169,11 +168,9 @@ class _Step:
             return await self._try_again_in(timedelta(seconds=30))
         if not self._coins and not await self._reserve(wallet):
             return False
-        to = order.destination
-        addresses = []
-        if to is not None:
-            addresses = await shop.dialing.addresses(to, order.organization_id)
-        if not await self._seller.connect(self._to.pubkey, addresses):
+        to = self._channel
+        addresses = await shop.dialing.addresses(to.node_host, order.organization_id)
+        if not await self._seller.connect(to.node_key, addresses):
             return await self._wait_for_peer()
         return await self._submit_if_held(since_request)
 
@@ -249,7 +246,8 @@ class _Step:
                 await self._due.reschedule(tx, due=work.now)
                 return False
             await tx.seller.lock()  # so that no other order is counted meanwhile
-            is_peer_busy = await tx.orders.is_opening_to(self._to.pubkey, but=order.id)
+            peer = self._channel.node_key
+            is_peer_busy = await tx.orders.is_opening_to(peer, but=order.id)
             capacity = await tx.orders.capacity_asked_since(
                 work.now - reservations.HOUR
             )
@@ -343,7 +341,7 @@ class _Step:
         return request is not None and await self._shop.payments.settle(request)
 
     def _lease(self, order: Order, opening: Opening) -> Lease:
-        channel = order.quote.channel
+        channel = self._channel
         at_rate = pricing.premium(
             channel.capacity, order.quote.rate_fixed, channel.lease_duration_blocks
         )
@@ -354,7 +352,7 @@ class _Step:
             execution_fee=Sats(0),
             chain_fee=most if opening.fee is None else opening.fee,
             self_chan_balance=Sats(0),
-            node=self._to.pubkey,
+            node=channel.node_key,
             peer=self._seller_key,
             height=opening.height,
         )

@@ -1,8 +1,6 @@
 """Ordering a channel: create, get, list, cancel."""
 
-from collections.abc import Awaitable, Callable
 from datetime import datetime
-from functools import partial
 
 from leyden.domain.orders import Event, Order, Status, advance
 from leyden.domain.payments import InvoiceState
@@ -13,7 +11,9 @@ from leyden.services.channels import order_events, quotes, sources
 from leyden.services.channels.checkout import start_ticket
 from leyden.services.channels.cover import Cover, cover_of, covering_entries
 from leyden.services.channels.holding import end
+from leyden.services.channels.reservations import Reservation
 from leyden.services.channels.shop import EVERYTHING, EXPIRY, TICKETS, Shop
+from leyden.services.channels.sources import ChannelSource
 from leyden.services.channels.unit_of_work import UnitOfWork
 from leyden.services.shared import quotas, rights
 from leyden.storage.stores import Stores
@@ -21,9 +21,6 @@ from leyden.values import replace
 
 SUFFIX = "FO"
 _KNOWN_ADDRESS_S = 1
-
-# Reserves, in an order's transaction, what its source prepared.
-_Reserve = Callable[[Stores, Order], Awaitable[None]]
 
 
 async def create(
@@ -60,10 +57,9 @@ async def create(
         credit_used=cover.credit_used,
         charged=cover.charged,
     )
-    reservation = await source.prepare(organization_id, priced, now=now)
-    reserve = partial(source.reserve, reservation=reservation)
+    reservation = await source.prepare(order)
     if not order.to_be_paid:
-        return await _add(shop, order, cover, reserve, actor=actor)
+        return await _place(shop, source, order, cover, reservation, actor=actor)
     await quotas.keep_place(
         shop.database,
         shop.rules.quotas,
@@ -74,7 +70,7 @@ async def create(
     )
     try:
         order = await with_request(shop, order)
-        return await _add(shop, order, cover, reserve, actor=actor)
+        return await _place(shop, source, order, cover, reservation, actor=actor)
     except LeydenError:
         await quotas.leave_place(shop.database, order_id)
         raise
@@ -97,8 +93,14 @@ async def with_request(shop: Shop, order: Order, *, with_address: bool = True) -
     )
 
 
-async def _add(
-    shop: Shop, order: Order, cover: Cover, reserve: _Reserve, *, actor: str
+async def _place(
+    shop: Shop,
+    source: ChannelSource,
+    order: Order,
+    cover: Cover,
+    reservation: Reservation | None,
+    *,
+    actor: str,
 ) -> Order:
     """Store the order if cover and coins are still available; count it as unpaid."""
     now, organization_id = order.created, order.organization_id
@@ -107,14 +109,13 @@ async def _add(
         if await cover_of(tx, organization_id, order.quote) != cover:
             raise Stale("credit was spent in the meantime")
         has_place = await tx.quotas.leave_place(order.id)
-        if not await tx.orders.add(order):
+        if (placed := await add(tx, source, order, reservation)) is None:
             if (made := await tx.orders.find(order.id)) is None:
                 raise known_address()
             return _own(made, organization_id)
-        await reserve(tx, order)
         if order.to_be_paid and not has_place:  # creating the invoice took too long
             await quotas.check_unpaid(tx, shop.rules.quotas, organization_id, now=now)
-        return await begin(tx, order)
+        return placed
 
 
 def known_address() -> TreasuryAway:
@@ -132,8 +133,16 @@ def known_address() -> TreasuryAway:
     )
 
 
-async def begin(tx: Stores, order: Order) -> Order:
-    """Book credit and charge of a newly stored order; queue its expiry."""
+async def add(
+    tx: Stores, source: ChannelSource, order: Order, reservation: Reservation | None
+) -> Order | None:
+    """Store a new order, whoever ordered it; return None if it is known.
+
+    Reserve what its source prepared, book its credit and charge, and queue its expiry.
+    """
+    if not await tx.orders.add(order):
+        return None
+    await source.reserve(tx, order, reservation)
     work = await UnitOfWork.load(tx, [order.id], now=order.created)
     work.post(covering_entries(order))
     tx.events.add(order_events.of_new(order), at=order.created)
@@ -181,10 +190,7 @@ async def cancel(
     if order.status is Status.CANCELLED:
         return order
     advance(order, Event.CANCELLED)  # raise before anything is changed
-    has_ticket = order.destination is None and order.status in {
-        Status.CREATED,
-        Status.SUBMITTED,
-    }
+    has_ticket = order.has_open_ticket
     if has_ticket:
         await rights.confirm_before(shop.database, actor, organization_id, Right.MONEY)
     if has_ticket and not await shop.market.withdraw(order.id, order.ticket_ref):

@@ -197,17 +197,15 @@ async def _check_limits(
     now: datetime,
 ) -> None:
     """Check all limits for an order, whether its row is already stored or not."""
-    to, rules = channel.destination, shop.rules
-    if to is None:
-        raise ValueError("an order with a ticket reserves no coins")
+    rules, peer = shop.rules, channel.node_key
     await _check_hour(rows, shop, channel, order_id=order_id, now=now)
-    others = await rows.orders.capacity_ordered_to(to.pubkey, but=order_id)
+    others = await rows.orders.capacity_ordered_to(peer, but=order_id)
     if others + channel.capacity > rules.seller_most_per_peer:
         raise Conflict(
             "node: has reached the maximum capacity per node "
             f"({rules.seller_most_per_peer:,} sat, with this order)"
         )
-    if await rows.orders.is_open_to(to.pubkey, whose, but=order_id):
+    if await rows.orders.is_open_to(peer, whose, but=order_id):
         raise Conflict(
             "node: has another open order; wait until that order ends, or cancel it"
         )

@@ -54,7 +54,7 @@ async def _poll_all(shop: Shop, *, report_missing: bool) -> None:
         after = ""
         while batch := await reader.in_status(status, after=after, most=_BATCH):
             after = batch[-1].id
-            with_ticket = [each for each in batch if each.destination is None]
+            with_ticket = [each for each in batch if each.has_open_ticket]
             await _follow(shop, with_ticket, report_missing=report_missing)
 
 
@@ -149,8 +149,7 @@ async def apply_progress(shop: Shop, order_id: str, progress: Progress) -> None:
                 lock_organizations=progress.state in _RETURNS_MONEY,
             )
             order = work.order(order_id)
-            has_ticket = order.destination is None
-            if has_ticket and order.status in {Status.CREATED, Status.SUBMITTED}:
+            if order.has_open_ticket:
                 _apply(work, order, progress)
             await work.flush(tx)
 

@@ -6,6 +6,7 @@ from typing import Final, TypeVar
 
 from leyden.domain.orders import Order, Status
 from leyden.domain.payments import Holdings
+from leyden.domain.pricing import ChannelKind
 from leyden.domain.units import Sats
 from leyden.errors import Away, MarketRefused
 from leyden.services.channels import pool_account
@@ -55,7 +56,7 @@ async def read(shop: Shop) -> TreasuryBalance:
             each
             for status in (Status.CREATING, Status.CREATED)
             for each in await reader.in_status(status, most=_MOST_TICKETS)
-            if each.destination is None
+            if each.kind is ChannelKind.TICKET
         ],
     )
 

@@ -20,6 +20,7 @@ from leyden.domain.events import Event
 from leyden.domain.ledger import Entry
 from leyden.domain.orders import ENDED, Order, Status
 from leyden.domain.payments import KnownOutput, Outpoint
+from leyden.domain.pricing import ChannelKind
 from leyden.domain.tickets import Lease
 from leyden.domain.units import Sats
 from leyden.errors import NotFound, Stale
@@ -203,7 +204,7 @@ class UnitOfWork(Struct, kw_only=True):
         return [
             order_id
             for order_id, _, after in self._moves
-            if after in ENDED and self._orders[order_id].destination is not None
+            if after in ENDED and self._orders[order_id].kind is ChannelKind.DIRECT
         ]
 
     def _new_events(self) -> Iterator[Event]:

@@ -9,6 +9,7 @@ from typing import Final
 from leyden.domain.alarms import Kind
 from leyden.domain.fundings import Obstacle
 from leyden.domain.orders import Order, Status
+from leyden.domain.pricing import ChannelKind
 from leyden.errors import MarketAway
 from leyden.services.channels.missing_tickets import list_missing
 from leyden.services.channels.shop import ShopSettings
@@ -167,7 +168,7 @@ async def needing_attention(
 
 
 def _late(order: Order, rules: ShopSettings, *, now: datetime) -> Reason:
-    if order.destination is None:
+    if order.kind is ChannelKind.TICKET:
         return Reason.TICKET_LATE
     if order.channel_point:
         return Reason.UNPUBLISHED
@@ -177,7 +178,7 @@ def _late(order: Order, rules: ShopSettings, *, now: datetime) -> Reason:
 
 
 def _failed(order: Order, lost: Collection[str], strangers: Collection[str]) -> Reason:
-    if order.destination is None:
+    if order.kind is ChannelKind.TICKET:
         return Reason.TICKET_FAILED
     if order.id in lost:
         return Reason.OWED if order.id in strangers else Reason.LOST

@@ -7,6 +7,7 @@ from leyden.domain import ledger
 from leyden.domain.ledger import Reason
 from leyden.domain.orders import ENDED, TICKETED, Order, Status
 from leyden.domain.payments import OutputState
+from leyden.domain.pricing import ChannelKind
 from leyden.domain.tickets import Lease
 from leyden.services.operators.broken_rules import Broken
 from leyden.storage.ledger import Written
@@ -31,7 +32,7 @@ async def broken_by(
     if (order.sealed_ticket is not None) != bool(order.ticket_ref):
         what = "it has a ticket or a ticket reference, but not both"
         yield Broken("I9", f"order {order.id}: {what}")
-    is_direct, has_ticket = order.destination is not None, bool(order.ticket_ref)
+    is_direct, has_ticket = order.kind is ChannelKind.DIRECT, bool(order.ticket_ref)
     if order.status in TICKETED and has_ticket is is_direct:
         what = "and direct, but has a ticket" if is_direct else "without a ticket"
         yield Broken("I9", f"order {order.id}: it is {order.status} {what}")
@@ -113,7 +114,7 @@ def _holding(order: Order, entries: Sequence[Written]) -> list[str]:
     status = order.status
     spent = sum(out[each] - into[each] for each in ledger.SPENT)
     back = out[Reason.RELEASED] if status is Status.FILLED else 0
-    is_direct, handed_back = order.destination is not None, out[Reason.HANDED_BACK]
+    is_direct, handed_back = order.kind is ChannelKind.DIRECT, out[Reason.HANDED_BACK]
     # The HTLC expired while the seller opened the channel, so it was not paid for.
     price = min(order.total_fee, into.total() - handed_back)
     price = price if is_direct and handed_back else order.total_fee

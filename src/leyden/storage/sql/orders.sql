@@ -1,42 +1,5 @@
--- Orders.
-
--- name: add
--- Returns nothing if the id is in use.
-INSERT INTO channel_order (
-    id, organization_id, status, created, expires, capacity, self_chan_balance,
-    lease_duration_blocks, node_tier, bps, rate_bps, rate_fixed, service_fee, pool_fee,
-    self_chan_balance_fee, credit_used, charged, credit_refund, paid_at,
-    onchain_address, lightning_invoice, payment_hash, invoice_state, accepted, offered,
-    ticket_ref, sealed_ticket, order_nonce, keeps_unused_fee, node_key, node_host,
-    node_id, channel_point, announce, htlc_expires, zero_conf
-)
-VALUES (
-    :id, :organization_id, :status, :created, :expires, :capacity, :self_chan_balance,
-    :lease_duration_blocks, :node_tier, :bps, :rate_bps, :rate_fixed, :service_fee,
-    :pool_fee, :self_chan_balance_fee, :credit_used, :charged, :credit_refund, :paid_at,
-    :onchain_address, :lightning_invoice, :payment_hash, :invoice_state, :accepted,
-    :offered, :ticket_ref, :sealed_ticket, :order_nonce, :keeps_unused_fee, :node_key,
-    :node_host, :node_id, :channel_point, :announce, :htlc_expires, :zero_conf
-)
-ON CONFLICT DO NOTHING
-RETURNING id;
-
--- name: save
--- The columns that can change, if the order still has the status that was read.
-UPDATE channel_order
-SET status = :status,
-    credit_refund = :credit_refund,
-    paid_at = :paid_at,
-    invoice_state = :invoice_state,
-    accepted = :accepted,
-    offered = :offered,
-    ticket_ref = :ticket_ref,
-    sealed_ticket = :sealed_ticket,
-    order_nonce = :order_nonce,
-    channel_point = :channel_point,
-    htlc_expires = :htlc_expires
-WHERE id = :id
-    AND status = :was;
+-- Orders. Their columns are in `order_rows.py`, and the statements that write them in
+-- `orders.py`.
 
 -- name: get
 SELECT *

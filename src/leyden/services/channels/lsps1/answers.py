@@ -37,7 +37,6 @@ async def show(
     that state and would ignore us from then on.
     """
     channel = order.quote.channel
-    to = channel.destination
     state = _payment_state(order)
     if hides_hold and state == _HELD:
         state = _EXPECTED
@@ -49,7 +48,7 @@ async def show(
         "funding_confirms_within_blocks": kept.within_blocks,
         "channel_expiry_blocks": channel.lease_duration_blocks,
         "token": kept.token,
-        "announce_channel": to is not None and to.announce,
+        "announce_channel": channel.announce,
         "created_at": to_iso(order.created),
         "order_state": _STATES[order.status],
         "payment": {

@@ -11,7 +11,7 @@ creates none.
 from collections.abc import Iterable
 from typing import Final
 
-from leyden.domain.lsps1 import Source
+from leyden.domain.lsps1 import Transport
 from leyden.domain.openings import Coin
 from leyden.errors import SoldOut, TooMany
 from leyden.services.channels.shop import Lsps1Settings, ShopSettings
@@ -24,7 +24,7 @@ _AGAIN_S: Final = 600
 class Orderer(Struct, frozen=True, kw_only=True):
     """The client: the node that gets the channel, and the order's origin."""
 
-    source: Source
+    source: Transport
     peer: str
     address: str = ""  # over HTTP, in the form in which addresses are counted
 
@@ -43,7 +43,7 @@ async def check_orders(
     unpaid, sats = await rows.lsps1_orders.unpaid_of_peer(who.peer, who.source)
     together = sats if counted else sats + capacity
     is_over = unpaid + more > rules.lsps1.orders_per_peer
-    if who.source is Source.HTTP and unpaid + more > 1:
+    if who.source is Transport.HTTP and unpaid + more > 1:
         is_over = is_over or together > rules.seller_most_per_peer // 2
     if is_over:
         raise TooMany(

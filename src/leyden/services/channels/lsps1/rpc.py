@@ -12,7 +12,7 @@ from typing import Any, Final
 import msgspec
 
 from leyden.domain import lsps1
-from leyden.domain.lsps1 import Fault, Source
+from leyden.domain.lsps1 import Fault, Transport
 from leyden.errors import Away, LeydenError, Refused, SoldOut
 from leyden.services.channels.lsps1.limits import Orderer
 from leyden.services.channels.lsps1.server import Lsps1, Transaction
@@ -60,7 +60,7 @@ class Rpc:
         params = {} if params is None else params
         if not isinstance(params, dict):
             raise lsps1.invalid("params", "must be an object")
-        who = Orderer(source=Source.BOLT8, peer=peer)
+        who = Orderer(source=Transport.BOLT8, peer=peer)
         match asked["method"]:
             case "lsps0.list_protocols":
                 lsps1.check_known(params, ())

@@ -14,18 +14,18 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
-from leyden.domain import lsps1, pricing, public_keys
-from leyden.domain.destinations import Destination
-from leyden.domain.lsps1 import Offer, Source, WantedChannel
+from leyden.domain import lsps1, public_keys
+from leyden.domain.lsps1 import Offer, Transport, WantedChannel
 from leyden.domain.openings import ZERO_CONF
 from leyden.domain.orders import Order, Status
-from leyden.domain.pricing import Channel, Quote
+from leyden.domain.pricing import Channel
 from leyden.domain.units import Sats
 from leyden.errors import Conflict, Malformed, SellerAway, Stale, TooMany
 from leyden.services.channels import orders, reservations
 from leyden.services.channels.destinations import refuse_own
-from leyden.services.channels.lsps1 import answers, limits
+from leyden.services.channels.lsps1 import answers
 from leyden.services.channels.lsps1.limits import Orderer
+from leyden.services.channels.lsps1.source import Lsps1Source
 from leyden.services.channels.shop import Lsps1Settings, Shop
 from leyden.storage.lsps1_orders import Lsps1Order
 from leyden.storage.stores import Stores
@@ -133,8 +133,8 @@ class Lsps1:
         if kept is None or kept.source is not who.source:
             raise lsps1.not_found()
         order = await reader.orders.get(order_id)
-        to = order.destination
-        if who.source is Source.BOLT8 and (to is None or to.pubkey != who.peer):
+        is_theirs = order.quote.channel.node_key == who.peer
+        if who.source is Transport.BOLT8 and not is_theirs:
             raise lsps1.not_found()
         return order, kept
 
@@ -169,23 +169,7 @@ class Lsps1:
         transaction: Transaction,
     ) -> tuple[Order, Lsps1Order]:
         shop, rules = self._shop, self._rules
-        now, reader = shop.clock(), shop.database.reader
-        organization_id = await self.organization_id()
-        priced = _priced(shop, wanted, who.peer)
-        await limits.check_orders(
-            reader, shop.rules, who, wanted.lsp_balance, counted=False
-        )
-        reservation = await reservations.prepare(shop, "", priced, now=now)
-        await limits.check_coins(reader, rules, reservation.coins)
-        order = Order(
-            id=order_id,
-            organization_id=organization_id,
-            status=Status.WAITING_PAYMENT,
-            created=now,
-            expires=now + rules.lives,
-            quote=priced,
-        )
-        kept = Lsps1Order(
+        details = Lsps1Order(
             order_id=order_id,
             source=who.source,
             address=who.address,
@@ -193,20 +177,31 @@ class Lsps1:
             within_blocks=wanted.within_blocks,
             token=wanted.token,
         )
+        channel = Channel(
+            capacity=wanted.lsp_balance,
+            lease_duration_blocks=wanted.expiry_blocks,
+            node_key=who.peer,
+            announce=wanted.announce,
+            zero_conf=not wanted.confirmations,
+        )
+        source, now = Lsps1Source(shop, rules, who, details), shop.clock()
+        order = Order(
+            id=order_id,
+            organization_id=await self.organization_id(),
+            status=Status.WAITING_PAYMENT,
+            created=now,
+            expires=now + rules.lives,
+            quote=await source.price(channel),
+        )
+        reservation = await source.prepare(order)
         # No address: nobody would see it, and a wallet that is restored from its seed
         # finds only so many unused ones in a row.
         order = await orders.with_request(shop, order, with_address=False)
         async with transaction() as tx:
-            if not await tx.orders.add(order):
+            placed = await orders.add(tx, source, order, reservation)
+            if placed is None:
                 raise Conflict("this order exists already")
-            await reservations.reserve(tx, shop, order, reservation, whose="", now=now)
-            await tx.lsps1_orders.add(kept)
-            # The seller's row is locked now, so counts can't change meanwhile.
-            await limits.check_orders(
-                tx, shop.rules, who, wanted.lsp_balance, counted=True
-            )
-            await limits.check_coins(tx, rules, reservation.coins)
-            return await orders.begin(tx, order), kept
+            return placed, details
 
 
 def offer_of(shop: Shop, *, zero_conf: bool) -> Offer:
@@ -232,14 +227,3 @@ async def find_organization(rows: Stores, word: str) -> str:
         why=f"lsps1_organization: no organization {word!r}",
         retry_after_s=_OUT_S,
     )
-
-
-def _priced(shop: Shop, wanted: WantedChannel, peer: str) -> Quote:
-    channel = Channel(
-        capacity=wanted.lsp_balance,
-        lease_duration_blocks=wanted.expiry_blocks,
-        destination=Destination(
-            pubkey=peer, announce=wanted.announce, zero_conf=not wanted.confirmations
-        ),
-    )
-    return pricing.quote_in_full(channel, shop.rules.terms)
