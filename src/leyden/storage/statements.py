@@ -133,7 +133,7 @@ def _inserted(text: str) -> Iterator[tuple[str, list[str]]]:
 
 def _with_columns(text: str, columns: Mapping[str, Sequence[str]]) -> str:
     def named(found: re.Match[str]) -> str:
-        of_all = columns.get(found[1] or found[2], ("*",))
+        of_all = columns[found[1] or found[2]]
         return ", ".join(f"{found[2]}.{each}" if found[2] else each for each in of_all)
 
     return _STAR.sub(named, text)
