@@ -13,11 +13,11 @@ from leyden.storage.order_rows import COLUMNS
 from leyden.storage.statements import FOLDER, SqlFile, Statement
 
 NOUNS = sorted(path.stem for path in FOLDER.glob("*.sql"))
-FILES = {
+SQL = {
     noun: orders.sql if noun == "orders" else SqlFile(noun)  # with its columns
     for noun in NOUNS
 }
-EVERY = [statement for file in FILES.values() for statement in file]
+EVERY = [statement for file in SQL.values() for statement in file]
 _OF_A_TYPE = {
     "bigint": "1",
     "bytea": "'1'",
@@ -58,7 +58,7 @@ def test_each_statement_runs_as_it_is_written(sqlite_url: str) -> None:
     with sqlite3.connect(sqlite_url.removeprefix("sqlite:///")) as connection:
         for noun in NOUNS:
             for name, text in written(noun):
-                nothing = dict.fromkeys(getattr(FILES[noun], name).parameters)
+                nothing = dict.fromkeys(getattr(SQL[noun], name).parameters)
                 connection.execute(f"EXPLAIN {text}", nothing)
 
 
@@ -91,7 +91,7 @@ def test_rows_among_very_many_are_found_by_an_index(
     sqlite_url: str, postgres_url: str, noun: str, name: str, index: str
 ) -> None:
     """Of PostgreSQL this is the plan for any parameters, which it may come to use."""
-    statement = getattr(FILES[noun], name)
+    statement = getattr(SQL[noun], name)
     with sqlite3.connect(sqlite_url.removeprefix("sqlite:///")) as connection:
         nothing = dict.fromkeys(statement.parameters, 1)
         plan = connection.execute(
