@@ -1,0 +1,1 @@
+"""The store of backups: a restic repository, with keys that age encrypts."""

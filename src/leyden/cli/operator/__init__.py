@@ -1,4 +1,0 @@
-"""Operator commands: they use the database directly.
-
-A running server is not required.
-"""

@@ -1,1 +1,0 @@
-"""Frozen values and pure functions: the rules of the product."""

@@ -1,1 +1,0 @@
-"""Sending emails: the mail server that the settings name."""

@@ -1,1 +1,0 @@
-"""Services: one function per thing that the product does."""

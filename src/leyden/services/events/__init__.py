@@ -1,1 +1,0 @@
-"""The event log of each organization: read, followed and pruned."""

@@ -1,1 +1,0 @@
-"""What every subject uses: limits, quotas, rights, steps of tasks."""
