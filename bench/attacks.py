@@ -22,7 +22,7 @@ from typing import Any
 import uvloop
 from bench.town import SETTINGS, Caller
 
-from leyden.processes import set_niceness
+from leyden.base.processes import set_niceness
 
 _CALLERS = 8
 # Another address of this machine than the victim's: who floods does so from its own.

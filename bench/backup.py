@@ -28,22 +28,22 @@ import uvloop
 from bench import settlement
 from bench.measure import Figures, Report, turns
 
-from leyden import garbage, logs, settings
-from leyden.app import backup_setup, restoring
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.backups import recovery
-from leyden.backups.recovery import RecoveryKey
-from leyden.backups.store import Access, Store
-from leyden.domain.times import utc_now
-from leyden.files import sync_all
-from leyden.services.operators.backups import places, running
-from leyden.services.operators.backups.places import Programs
-from leyden.settings import Settings
-from leyden.storage.database import open_database
+from leyden.backups import places, running
+from leyden.backups.places import Programs
+from leyden.backups.store import recovery
+from leyden.backups.store.recovery import RecoveryKey
+from leyden.backups.store.store import Access, Store
+from leyden.backups.wiring import backup_setup, restoring
+from leyden.base import garbage, logs, settings
+from leyden.base.database.database import open_database
+from leyden.base.files import sync_all
+from leyden.base.opening import opened
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings
 
 GOAL, RESTORE_GOAL = 1.1, 0.5
-_ITSELF = "from leyden.cli.main import main; main()"
+_ITSELF = "from leyden.app.main import main; main()"
 _READS_S = 2.0
 _WRITES_EVERY_S = 0.005
 _LINE = 1_000

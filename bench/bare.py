@@ -13,8 +13,8 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from leyden.domain.times import utc_now
-from leyden.domain.webhooks import signature_headers
+from leyden.base.rules.times import utc_now
+from leyden.events.rules.webhooks import signature_headers
 
 PRODUCERS = 64
 

@@ -34,15 +34,15 @@ from bench.town import (
     town,
 )
 
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.daemons.build import binary, default_cache
-from leyden.domain import node_settings
-from leyden.domain.nodes import Type
-from leyden.domain.versions import OFFERED
-from leyden.lnd import home
-from leyden.lnd.chains import Chain, Neutrino
-from leyden.lnd.options import Options
-from leyden.runtimes.placement import SHARES
+from leyden.base.daemons.build import binary, default_cache
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.lnd import home
+from leyden.nodes.lnd.chains import Chain, Neutrino
+from leyden.nodes.lnd.options import Options
+from leyden.nodes.rules import node_settings
+from leyden.nodes.rules.nodes import Type
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.local.placement import SHARES
 
 STORM = 20
 PORT = 18_080

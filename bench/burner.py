@@ -9,7 +9,7 @@ import os
 import sys
 import time
 
-from leyden.processes import set_niceness
+from leyden.base.processes import set_niceness
 
 _PIECE_S = 0.001
 

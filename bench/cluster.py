@@ -38,12 +38,12 @@ from bench.town import SETTINGS
 
 from leyden.app import installation
 from leyden.app.migration import migrate
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache, place
-from leyden.domain.versions import OFFERED
-from leyden.services.people import accounts, api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.build import default_cache, place
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.nodes.rules.versions import OFFERED
+from leyden.people import accounts, api_keys
 from leyden_workshop.devcluster import images, namespaces, packages
 from leyden_workshop.devcluster.places import Places
 

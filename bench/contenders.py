@@ -19,7 +19,7 @@ from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
-from leyden.api.server import bind
+from leyden.base.http.server import bind
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def _ours(app: Any, port: int) -> None:
 
     import uvloop  # noqa: PLC0415
 
-    from leyden.api.server import serving  # noqa: PLC0415
+    from leyden.base.http.server import serving  # noqa: PLC0415
 
     async def serve() -> None:
         stop = asyncio.Event()

@@ -20,7 +20,7 @@ import psutil
 from bench.measure import Figures, Report, turns
 from bench.town import LEYDEN, free_port, own_network
 
-from leyden.settings import every_setting
+from leyden.base.settings import every_setting
 
 WITHOUT, WITH, AGAIN = "without a market", "with a market", "without one again"
 _MIB = 1 << 20

@@ -28,14 +28,14 @@ from typing import Any
 import msgspec
 from bench.measure import Figures, Report, cpu_seconds, resident_kib, turns
 
-from leyden import processes
-from leyden.certificates.authority import open_or_create
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.filters import TYPE
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Address, Listener, Route
-from leyden.gateway.supervisor import program
+from leyden.base import processes
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.gateway.bootstrap import Bootstrap
+from leyden.nodes.gateway.filters import TYPE
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.gateway.routes import Address, Listener, Route
+from leyden.nodes.gateway.supervisor import program
 
 HOST = "127.0.0.1"
 NAME = "localhost"  # wrk takes the name for the hello from the URL, so it must resolve

@@ -46,8 +46,8 @@ from bench.receivers import Receivers, receivers
 from bench.town import PATIENCE_S, SETTINGS
 from bench.victim import GOALS, Victim
 
-from leyden import logs, processes
-from leyden.app.opening import opened
+from leyden.base import logs, processes
+from leyden.base.opening import opened
 from leyden.client import Client, wallets
 
 QUIET, ATTACKED, BURNED, AGAIN = "quiet", "attacked", "burned", "quiet again"

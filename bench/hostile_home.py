@@ -14,8 +14,8 @@ from pathlib import Path
 
 from bench.town import LEYDEN, free_port, own_network
 
+from leyden.base.settings import Settings, every_setting
 from leyden.client import Client
-from leyden.settings import Settings, every_setting
 
 _SLOW = "slow.test"
 _SILENT = "127.66.6.53"

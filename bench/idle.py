@@ -27,15 +27,15 @@ import uvloop
 from bench.measure import Report, cpu_seconds, resident_kib
 from bench.town import Caller, Town
 
-from leyden import processes, settings
-from leyden.app.fleet import fleet_of
-from leyden.app.opening import opened
-from leyden.certificates.authority import open_or_create
-from leyden.domain import node_settings
-from leyden.domain.nodes import Network, Node, Status, Type
-from leyden.domain.versions import OFFERED
-from leyden.processes import Identity
-from leyden.services.nodes import launch_specs
+from leyden.base import processes, settings
+from leyden.base.opening import opened
+from leyden.base.processes import Identity
+from leyden.nodes import launch_specs
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.rules import node_settings
+from leyden.nodes.rules.nodes import Network, Node, Status, Type
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.wiring.fleet import fleet_of
 from leyden.values import replace
 
 PORT = 18_080

@@ -22,33 +22,33 @@ from urllib.parse import urlsplit
 import uvloop
 from bench.contenders import Contender, wait_for
 
-from leyden.api.app import Api
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.proxies import Proxies
-from leyden.api.server import bind, serving
+from leyden.app.dashboard import dashboard
+from leyden.app.endpoints import OPERATIONS
 from leyden.app.front import Front
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.certificates.authority import open_or_create
-from leyden.domain.accounts import Role
-from leyden.domain.nodes import Network, Type
-from leyden.domain.pricing import Channel
-from leyden.domain.times import utc_now
-from leyden.domain.units import Sats
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels import orders
-from leyden.services.channels import shop as shop_rules
-from leyden.services.channels.shop import Shop
-from leyden.services.nodes import creation
-from leyden.services.nodes import fleet as fleet_rules
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.start_limits import StartLimit
-from leyden.services.people import accounts, api_keys, sign_in
-from leyden.services.platform import Platform
-from leyden.services.shared.quotas import limits
-from leyden.settings import Settings
+from leyden.app.serving.api import Api
+from leyden.base.http.proxies import Proxies
+from leyden.base.http.server import bind, serving
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.base.rules.times import utc_now
+from leyden.base.rules.units import Sats
+from leyden.base.settings import Settings
+from leyden.channels import orders
+from leyden.channels import shop as shop_rules
+from leyden.channels.rules.pricing import Channel
+from leyden.channels.shop import Shop
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.nodes import creation
+from leyden.nodes import fleet as fleet_rules
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.rules.nodes import Network, Type
+from leyden.nodes.start_limits import StartLimit
+from leyden.people import accounts, api_keys, sign_in
+from leyden.people.quotas import limits
 from leyden.values import replace
-from leyden.web.app import dashboard
 from tests.fakes.gateway import FakeGateway
 from tests.fakes.homes import FakeHomes
 from tests.fakes.payments import FakePayments

@@ -31,7 +31,7 @@ from bench.simulated_cluster import SimulatedCluster, simulated_cluster
 from bench.simulated_nodes import Customer, SimulatedLnds
 from bench.town import Caller
 
-from leyden.domain.nodes import Status
+from leyden.nodes.rules.nodes import Status
 
 GOAL_CPU_S: Final = 1.0  # of a worker, in a minute
 GOAL_MIB: Final = 1024.0

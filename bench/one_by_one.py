@@ -21,16 +21,17 @@ from typing import Any
 import msgspec
 import psycopg
 
-from leyden.domain import cursors, ledger
-from leyden.domain.events import Data
-from leyden.domain.orders import Order, Status
-from leyden.domain.tickets import Ticket
-from leyden.domain.times import to_us, utc_now
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels import order_events
-from leyden.services.channels.shop import ticket_purpose
-from leyden.storage.secrets import Keyring, Sealer
-from leyden.storage.sqlite_connections import connect_to_write
+from leyden.base.database.secrets import Keyring, Sealer
+from leyden.base.database.sqlite_connections import connect_to_write
+from leyden.base.rules.times import to_us, utc_now
+from leyden.channels import order_events
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.shop import ticket_purpose
+from leyden.channels.tickets.rules.tickets import Ticket
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.events.rules import cursors
+from leyden.events.rules.events import Data
 
 _CONNECTIONS = 8
 _PAID = """

@@ -23,14 +23,14 @@ from sqlalchemy.orm import (
     undefer,
 )
 
-from leyden.domain import versions
-from leyden.domain.keys import is_key
-from leyden.domain.times import from_us, to_iso, to_us, utc_now
-from leyden.domain.versions import OFFERED, Version
+from leyden.base.database.secrets import Sealer, load_keyring
+from leyden.base.rules.times import from_us, to_iso, to_us, utc_now
+from leyden.events.rows.subscriptions import webhook_secret_purpose
+from leyden.nodes.launch_specs import settings_purpose
+from leyden.nodes.rules import versions
+from leyden.nodes.rules.versions import OFFERED, Version
+from leyden.people.rules.keys import is_key
 from leyden.schemas.node_settings import MASK
-from leyden.services.nodes.launch_specs import settings_purpose
-from leyden.storage.secrets import Sealer, load_keyring
-from leyden.storage.subscriptions import webhook_secret_purpose
 
 _SERVICE_VERSION = "0.1.0"
 _CONNECTIONS = 40  # more than ask at once: nobody waits for one

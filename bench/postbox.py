@@ -13,24 +13,24 @@ from functools import partial
 from ipaddress import ip_network
 from pathlib import Path
 
-from leyden.domain.accounts import Organization
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.nodes import Network, Node, Type
-from leyden.domain.times import to_us, utc_now
-from leyden.domain.versions import OFFERED
-from leyden.domain.webhook_urls import Allowed
-from leyden.services.deliveries.dispatchers import AT_ONCE, Dispatcher, deliver
-from leyden.services.nodes import announcements, node_events
-from leyden.storage.database import Database, open_database
-from leyden.storage.launch_specs import SealedLaunchSpec
-from leyden.storage.schema import migrate
-from leyden.storage.secrets import Keyring, Sealer
-from leyden.storage.subscriptions import NODE_WEBHOOKS, webhook_secret_purpose
-from leyden.tasks.queues import Queue
-from leyden.tasks.worker import Worker
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.schema import migrate
+from leyden.base.database.secrets import Keyring, Sealer
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import to_us, utc_now
+from leyden.base.tasks.queues import Queue
+from leyden.base.tasks.worker import Worker
+from leyden.events.dispatchers import AT_ONCE, Dispatcher, deliver
+from leyden.events.rows.subscriptions import NODE_WEBHOOKS, webhook_secret_purpose
+from leyden.events.rules.webhook_urls import Allowed
+from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.sender import HttpSender
+from leyden.nodes import announcements, node_events
+from leyden.nodes.rows.launch_specs import SealedLaunchSpec
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.nodes import Network, Node, Type
+from leyden.nodes.rules.versions import OFFERED
 from leyden.values import replace
-from leyden.webhooks.egress import Egress
-from leyden.webhooks.sender import HttpSender
 
 _ANYTHING = Allowed(schemes=frozenset({"http"}), ports=range(1, 65_536))
 _SECRET = "3f" * 32

@@ -24,8 +24,8 @@ from bench.measure import Figures, Report, quantile, turns
 from bench.ten_routes import prepare
 from bench.town import LOOK_EVERY_S, Town, free_port
 
-from leyden import processes
-from leyden.processes import Identity
+from leyden.base import processes
+from leyden.base.processes import Identity
 
 _FOUND = re.compile(r"(\S+Z) .*nodes found again\W.*running=\D*(\d+)")
 _TOGETHER = 10

@@ -16,11 +16,11 @@ import psycopg
 from bench.simulated_cluster import STORAGE_CLASS
 from bench.town import free_port
 
-from leyden import settings
 from leyden.app.migration import migrate
-from leyden.certificates.authority import open_or_create
-from leyden.domain.versions import OFFERED
-from leyden.settings import Settings
+from leyden.base import settings
+from leyden.base.settings import Settings
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.rules.versions import OFFERED
 
 _LEYDEN: Final = Path(sys.executable).parent / "leyden"
 _DIGEST: Final = "sha256:" + "0" * 64  # nobody pulls it

@@ -41,29 +41,29 @@ import uvloop
 from bench import one_by_one
 from bench.measure import Figures, Report, turns
 
-from leyden import garbage, logs
-from leyden.domain import ledger
-from leyden.domain.accounts import Organization
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import (
+from leyden.app.loops import shop_queues
+from leyden.base import garbage, logs
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.schema import migrate
+from leyden.base.database.secrets import Keyring, Sealer
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import utc_now
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.worker import Worker
+from leyden.channels.books.verify import verify
+from leyden.channels.payment_stream import listen
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import (
     Invoice,
     InvoiceState,
     PaymentRequest,
     PaymentUpdate,
 )
-from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
-from leyden.domain.times import utc_now
-from leyden.domain.units import Sats
+from leyden.channels.rules.pricing import AuctionTerms, Channel, Terms, quote
+from leyden.channels.shop import Shop
+from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.errors import TreasuryAway
-from leyden.loops import shop_queues
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels.payment_stream import listen
-from leyden.services.channels.shop import Shop
-from leyden.services.operators.verify import verify
-from leyden.storage.database import Database, open_database
-from leyden.storage.schema import migrate
-from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks.worker import Worker
 from tests.fakes.payments import FakePayments
 
 Rate = Callable[[str, int], float]

@@ -17,8 +17,8 @@ from typing import Any, Final
 
 import psutil
 
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache, place
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.build import default_cache, place
 from leyden_workshop.devcluster import binaries
 from leyden_workshop.devcluster.places import Places
 

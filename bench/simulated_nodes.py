@@ -19,23 +19,23 @@ from bench.simulated_cluster import MACHINES, machine_name
 from bench.simulated_lnds import CERTIFICATE, KEY
 from bench.town import SETTINGS
 
-from leyden.app import clusters, local_nodes
-from leyden.app.fleet import fleet_of
-from leyden.app.opening import opened
-from leyden.certificates.authority import open_or_create
-from leyden.domain import node_settings
-from leyden.domain.nodes import Network, Node, RuntimeName, Status, Type
-from leyden.domain.starts import NEVER
-from leyden.domain.versions import OFFERED
-from leyden.runtimes.kubernetes import access, companions, manifests
-from leyden.runtimes.kubernetes.api import Api, connect
-from leyden.runtimes.kubernetes.kinds import Pod, Thing
-from leyden.runtimes.kubernetes.template import Template
-from leyden.services.nodes import launch_specs
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.people import accounts, api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings, own_names
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings, own_names
+from leyden.nodes import launch_specs
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.rules import node_settings
+from leyden.nodes.rules.nodes import Network, Node, RuntimeName, Status, Type
+from leyden.nodes.rules.starts import NEVER
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.kubernetes import access, companions, manifests
+from leyden.nodes.runtimes.kubernetes.api import Api, connect
+from leyden.nodes.runtimes.kubernetes.kinds import Pod, Thing
+from leyden.nodes.runtimes.kubernetes.template import Template
+from leyden.nodes.wiring import clusters, local_nodes
+from leyden.nodes.wiring.fleet import fleet_of
+from leyden.people import accounts, api_keys
 from leyden.values import replace
 
 EACH: Final = 10  # nodes of an organization

@@ -12,10 +12,10 @@ from bench.measure import quantile
 from bench.receivers import Receivers
 from bench.town import PATIENCE_S, Caller
 
-from leyden.domain.times import utc_now
+from leyden.base.platform import Platform
+from leyden.base.rules.times import utc_now
 from leyden.errors import DatabaseAway
-from leyden.services.nodes import announcements, node_events
-from leyden.services.platform import Platform
+from leyden.nodes import announcements, node_events
 
 API, STATE, WEBHOOK = "API", "/v1/state through the gateway", "webhooks"
 GOALS = {API: 1.5, STATE: 2.0, WEBHOOK: 2.0}

@@ -32,7 +32,7 @@ from bench.postbox import Postbox, postbox
 from bench.receivers import Heard, Receivers, receivers
 from bench.town import SETTINGS, Town, town
 
-from leyden import garbage, logs, processes
+from leyden.base import garbage, logs, processes
 
 ENDPOINTS, EVENTS = 1_000, 10
 PATIENCE_S = 300

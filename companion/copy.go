@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// content is what a copy is compared by: see runtimes/copies.py.
+// content is what a copy is compared by: see nodes/runtimes/copies.py.
 type content struct {
 	Digest string `json:"digest"`
 	Size   int64  `json:"size"`

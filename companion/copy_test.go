@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// tests/runtimes/test_copies.py has the same: both sides compute it.
+// tests/nodes/runtimes/test_copies.py has the same: both sides compute it.
 const digestOfTwo = "ed65c6a6477bc0ab9de1d962660dbb1ca4f7566b9b3af8d625a5d3cb11d5448d"
 
 func twoFiles(t *testing.T) string {

@@ -11,7 +11,7 @@ import (
 )
 
 // lnd writes its own node into channel.db: a bbolt file, the bucket graph-node, the key
-// source. lnd/identity.py reads the same where nodes are on the platform's machine, and
+// source. nodes/lnd/identity.py reads the same where nodes are on the platform's machine, and
 // says why a file may be read that somebody else is writing.
 const (
 	boltMagic   = 0xED0CDAED

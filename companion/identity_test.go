@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// tests/lnd/test_identity.py reads the same files, and a real lnd's.
+// tests/nodes/lnd/test_identity.py reads the same files, and a real lnd's.
 const (
 	keyInTheGraph = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 	anotherKey    = "02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"

@@ -1,7 +1,7 @@
 """Alarms that are looked for now, as a worker does every minute."""
 
-from leyden.services.operators.alarm_watch import AlarmWatch
-from leyden.services.platform import Platform
+from leyden.base.platform import Platform
+from leyden.operators.alarm_watch import AlarmWatch
 
 
 async def check_alarms(platform: Platform) -> None:

@@ -5,10 +5,10 @@ from contextlib import asynccontextmanager
 from datetime import datetime
 from typing import Any
 
+from leyden.base.database.database import Database
+from leyden.base.database.statements import Row, Wake
+from leyden.base.database.stores import Stores
 from leyden.errors import DatabaseAway
-from leyden.storage.database import Database
-from leyden.storage.statements import Row, Wake
-from leyden.storage.stores import Stores
 
 
 class _Away:

@@ -24,9 +24,9 @@ from typing import Final
 import pytest
 from _pytest.terminal import TerminalReporter
 
-from leyden.daemons.build import build, default_cache, place
-from leyden.daemons.catalogue import ToolSet
-from leyden.daemons.progress import State, Step
+from leyden.base.daemons.build import build, default_cache, place
+from leyden.base.daemons.catalogue import ToolSet
+from leyden.base.daemons.progress import State, Step
 from leyden.errors import LeydenError
 from leyden_workshop.compiler import catalogue, estimates
 from leyden_workshop.compiler.estimates import Finished

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.build import default_cache
+from leyden.base.daemons.build import default_cache
 from leyden.errors import SetupError
 from leyden_workshop.devcluster import binaries, packages, requirements
 from leyden_workshop.devcluster.requirements import check_kernel
-from tests.devcluster.clusters import DevCluster
 from tests.programs import built
+from tests.workshop.devcluster.clusters import DevCluster
 
 
 @pytest.fixture(scope="session")

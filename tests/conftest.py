@@ -18,10 +18,10 @@ import psycopg
 import pytest
 from hypothesis import settings
 
-from leyden.logs import TextFormatter
-from leyden.storage.database import Database, open_database
-from leyden.storage.schema import migrate
-from leyden.storage.secrets import Keyring, Sealer
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.schema import migrate
+from leyden.base.database.secrets import Keyring, Sealer
+from leyden.base.logs import TextFormatter
 from tests.emptied import emptied
 from tests.metrics import forget_unknown_nodes
 from tests.programs import built

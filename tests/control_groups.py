@@ -8,7 +8,7 @@ limited and entered.
 from pathlib import Path
 from typing import Final
 
-from leyden.runtimes.cgroups import LIMITS, MOUNT, Cgroups, Limits
+from leyden.nodes.runtimes.local.cgroups import LIMITS, MOUNT, Cgroups, Limits
 
 _BESIDE: Final = MOUNT / "unified"
 _HUGE_PAGES: Final[Limits] = {

@@ -4,8 +4,8 @@ import os
 import re
 import subprocess
 
-from leyden.daemons.build import default_cache
-from leyden.daemons.catalogue import ToolSet
+from leyden.base.daemons.build import default_cache
+from leyden.base.daemons.catalogue import ToolSet
 from leyden_workshop.compiler.compiler import build_environment
 from leyden_workshop.compiler.toolchain import toolchain
 from tests.programs import only_with_all

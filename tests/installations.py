@@ -29,9 +29,9 @@ from typing import Any
 import psycopg
 import pytest
 
-from leyden.runtimes.census import lnds
-from leyden.storage.secrets import Keyring, save_keyring
-from tests.contracts.runtimes import install_stand_in
+from leyden.base.database.secrets import Keyring, save_keyring
+from leyden.nodes.runtimes.local.census import lnds
+from tests.nodes.contracts.runtimes import install_stand_in
 from tests.programs import require
 
 PATIENCE_S = 90.0
@@ -44,7 +44,7 @@ SETTINGS: dict[str, object] = {
     "alias": "harbour light",
     "color": "#ff9900",
 }
-_PROGRAM = "from leyden.cli.main import main; main()"  # whichever way it is installed
+_PROGRAM = "from leyden.app.main import main; main()"  # whichever way it is installed
 _SPACES = ("--pid", "--mount", "--net", "--uts")
 # The first process of a machine: it reaps whatever its parents left behind.
 _INIT = """

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from leyden.storage.database import Database
-from leyden.storage.statements import Statement
+from leyden.base.database.database import Database
+from leyden.base.database.statements import Statement
 
 _WAITING = Statement(
     "SELECT count(*) FROM pg_stat_activity "

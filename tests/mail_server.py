@@ -12,8 +12,8 @@ from typing import Any
 
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope, LoginPassword, Session
 
-from leyden.domain.emails import Security
-from leyden.emails.smtp import SmtpServer
+from leyden.events.rules.emails import Security
+from leyden.events.smtp import SmtpServer
 
 USER, PASSWORD = "leyden", "a lamp in the harbour"
 SENDER = "leyden@harbour.test"

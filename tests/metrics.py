@@ -5,7 +5,7 @@ from typing import Self
 
 from prometheus_client import REGISTRY
 
-from leyden.runtimes.unknown import UnknownNodes
+from leyden.nodes.runtimes.unknown import UnknownNodes
 
 
 def unknown_nodes() -> float | None:

@@ -48,65 +48,71 @@ class Mutated:
     tests: tuple[str, ...]
 
 
-def _of_domain(module: str, *tests: str) -> Mutated:
-    named = tests or (f"test_{module}.py",)
-    return Mutated(
-        f"domain/{module}.py", tuple(f"tests/domain/{each}" for each in named)
-    )
-
-
-def _of_money(module: str, *tests: str) -> Mutated:
-    return Mutated(
-        f"services/channels/{module}.py",
-        tuple(f"tests/services/{each}" for each in tests),
-    )
+def _of(module: str, *tests: str) -> Mutated:
+    return Mutated(module, tuple(f"tests/{each}" for each in tests))
 
 
 MODULES = (
-    _of_domain("ledger"),
-    _of_domain("customer_ledger"),
-    _of_domain("orders"),
-    _of_domain("pricing"),
-    _of_domain("payments"),
-    _of_domain("deliveries"),
-    _of_domain("node_moves"),
-    _of_domain("observations"),
-    _of_domain("webhooks"),
-    _of_domain("accounts"),
-    _of_domain("keys"),
-    _of_domain("whitelist"),
-    _of_domain("units", "test_units.py", "test_payments.py"),
-    _of_domain("sources"),
-    _of_domain("destinations"),
-    _of_domain("public_keys", "test_destinations.py"),
-    _of_domain("openings"),
-    _of_domain("fundings"),
-    _of_domain("lsps1"),
-    _of_domain("auction"),
-    _of_money(
-        "checkout",
-        "test_checkout.py",
-        "test_tickets.py",
-        "test_settlement.py",
-        "test_hearing.py",
+    _of("channels/rules/ledger.py", "channels/rules/test_ledger.py"),
+    _of("channels/rules/customer_ledger.py", "channels/rules/test_customer_ledger.py"),
+    _of("channels/rules/orders.py", "channels/rules/test_orders.py"),
+    _of("channels/rules/pricing.py", "channels/rules/test_pricing.py"),
+    _of("channels/rules/payments.py", "channels/rules/test_payments.py"),
+    _of("events/rules/deliveries.py", "events/rules/test_deliveries.py"),
+    _of("nodes/rules/node_moves.py", "nodes/rules/test_node_moves.py"),
+    _of("nodes/rules/observations.py", "nodes/rules/test_observations.py"),
+    _of("events/rules/webhooks.py", "events/rules/test_webhooks.py"),
+    _of("base/rules/accounts.py", "base/rules/test_accounts.py"),
+    _of("people/rules/keys.py", "people/rules/test_keys.py"),
+    _of("nodes/rules/whitelist.py", "nodes/rules/test_whitelist.py"),
+    _of(
+        "base/rules/units.py",
+        "base/rules/test_units.py",
+        "channels/rules/test_payments.py",
     ),
-    _of_money("unit_of_work", "test_holding.py", "test_unit_of_work.py"),
-    _of_money("holding", "test_holding.py"),
-    _of_money("filling", "test_filling.py", "test_unused_fees.py"),
-    _of_money("refunds", "test_refunds.py", "test_tickets.py"),
-    _of_money("payment_updates", "test_payment_updates.py"),
-    _of_money("outputs", "test_booking.py"),
-    _of_money("invoices", "test_booking.py"),
-    _of_money("expiry", "test_expiry.py", "test_settlement.py"),
-    _of_money("credit", "test_credit.py", "test_coupons.py"),
-    _of_money("reservations", "test_reservations.py"),
-    _of_money("seller_balance", "test_seller_balance.py"),
-    _of_money("zero_conf", "test_zero_conf.py"),
-    _of_money("sources", "test_channel_sources.py"),
-    _of_money("ticket_source", "test_channel_sources.py"),
-    _of_money("direct_source", "test_channel_sources.py"),
-    _of_money("lsps1/limits", "test_lsps1_limits.py"),
-    _of_money("lsps1/answers", "test_lsps1_answers.py"),
+    _of("channels/rules/sources.py", "channels/rules/test_sources.py"),
+    _of("channels/rules/destinations.py", "channels/rules/test_destinations.py"),
+    _of("nodes/rules/public_keys.py", "channels/rules/test_destinations.py"),
+    _of("channels/direct/rules/openings.py", "channels/rules/test_openings.py"),
+    _of("channels/direct/rules/fundings.py", "channels/rules/test_fundings.py"),
+    _of("channels/direct/rules/lsps1.py", "channels/rules/test_lsps1.py"),
+    _of("channels/tickets/rules/auction.py", "channels/rules/test_auction.py"),
+    _of(
+        "channels/checkout.py",
+        "channels/test_checkout.py",
+        "channels/test_tickets.py",
+        "channels/test_settlement.py",
+        "channels/test_hearing.py",
+    ),
+    _of(
+        "channels/unit_of_work.py",
+        "channels/test_holding.py",
+        "channels/test_unit_of_work.py",
+    ),
+    _of("channels/holding.py", "channels/test_holding.py"),
+    _of(
+        "channels/filling.py",
+        "channels/test_filling.py",
+        "channels/test_unused_fees.py",
+    ),
+    _of("channels/refunds.py", "channels/test_refunds.py", "channels/test_tickets.py"),
+    _of("channels/payment_updates.py", "channels/test_payment_updates.py"),
+    _of("channels/outputs.py", "channels/test_booking.py"),
+    _of("channels/invoices.py", "channels/test_booking.py"),
+    _of("channels/expiry.py", "channels/test_expiry.py", "channels/test_settlement.py"),
+    _of(
+        "channels/money/credit.py",
+        "channels/test_credit.py",
+        "channels/test_coupons.py",
+    ),
+    _of("channels/direct/reservations.py", "channels/test_reservations.py"),
+    _of("channels/direct/seller_balance.py", "channels/test_seller_balance.py"),
+    _of("channels/direct/zero_conf.py", "channels/test_zero_conf.py"),
+    _of("channels/sources.py", "channels/test_channel_sources.py"),
+    _of("channels/tickets/ticket_source.py", "channels/test_channel_sources.py"),
+    _of("channels/direct/direct_source.py", "channels/test_channel_sources.py"),
+    _of("channels/direct/lsps1/limits.py", "channels/test_lsps1_limits.py"),
+    _of("channels/direct/lsps1/answers.py", "channels/test_lsps1_answers.py"),
 )
 
 
@@ -114,7 +120,7 @@ MODULES = (
 class Survivor:
     """A change that no test noticed."""
 
-    function: str  # with its module: leyden.domain.pricing.quote
+    function: str  # with its module: leyden.channels.rules.pricing.quote
     before: str
     after: str
 

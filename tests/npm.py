@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons import build
+from leyden.base.daemons import build
 from tests.programs import require
 
 

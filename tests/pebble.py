@@ -19,9 +19,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons import build as builds
-from leyden.daemons.build import place
-from leyden.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons import build as builds
+from leyden.base.daemons.build import place
+from leyden.base.daemons.catalogue import Program, ToolSet
 from leyden.errors import SetupError
 from tests.authority import Authority
 from tests.ports import free_port, free_ports

@@ -15,9 +15,9 @@ from typing import Final
 
 import pytest
 
-from leyden.daemons.build import default_cache, place
-from leyden.daemons.catalogue import Program, ToolSet, find
-from leyden.runtimes import nftables
+from leyden.base.daemons.build import default_cache, place
+from leyden.base.daemons.catalogue import Program, ToolSet, find
+from leyden.nodes.runtimes.local import nftables
 from leyden_workshop.compiler import catalogue
 from leyden_workshop.devcluster import binaries
 

@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from leyden.processes import Identity, alive, holder, identify, spawn
-from leyden.runtimes import nftables
-from leyden.runtimes.egress_policy import EgressPolicy
-from leyden.runtimes.placement import LEAST_MEMORY, Placement, Share
+from leyden.base.processes import Identity, alive, holder, identify, spawn
+from leyden.nodes.runtimes.local import nftables
+from leyden.nodes.runtimes.local.egress_policy import EgressPolicy
+from leyden.nodes.runtimes.local.placement import LEAST_MEMORY, Placement, Share
 from leyden_workshop.devnet.waiting import until
-from tests.contracts.runtimes import a_loopback_network
 from tests.control_groups import groups
 from tests.disks import small_disk
+from tests.nodes.contracts.runtimes import a_loopback_network
 from tests.reaper import in_memory
 
 REPORT = "TEST_RUN_REPORT"
@@ -30,7 +30,7 @@ _FIRST_UID = 0x5EED0000
 _PLATFORM = """
 import asyncio, sys
 from pathlib import Path
-from leyden.processes import spawn
+from leyden.base.processes import spawn
 home = Path(sys.argv[1])
 asyncio.run(spawn(["/bin/sleep", "600"], log=home / "log", claim=home / "claim"))
 """

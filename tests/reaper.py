@@ -208,7 +208,7 @@ def _mounted_below(folder: Path) -> Iterator[str]:
 
 def _names_of_homes(folder: Path) -> Iterator[str]:
     """Return how the tables and groups of any installation below are called."""
-    from leyden.runtimes.egress_policy import table_of  # noqa: PLC0415  not for workers
+    from leyden.nodes.runtimes.local.egress_policy import table_of  # noqa: PLC0415  not for workers
     from leyden_workshop.devcluster.places import Places  # noqa: PLC0415  not for workers
 
     for place, _, _ in os.walk(folder):

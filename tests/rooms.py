@@ -46,7 +46,7 @@ def longest(most: int) -> list[tuple[str, int]]:
 
 def statements() -> tuple[int, int]:
     """Return how many statements there are, and on how many lines of SQL."""
-    texts = [path.read_text() for path in (SOURCES / "storage/sql").glob("*.sql")]
+    texts = [path.read_text() for path in SOURCES.rglob("*.sql")]
     found = sum(len(_STATEMENT.findall(text)) for text in texts)
     return found, sum(len(text.splitlines()) for text in texts)
 

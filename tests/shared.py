@@ -15,14 +15,14 @@ import pytest_asyncio
 from tests.reaper import in_memory
 
 if TYPE_CHECKING:
-    from tests.contracts.treasuries import Harbour
-    from tests.devnet.bazaar import Bazaar
+    from tests.channels.contracts.treasuries import Harbour
+    from tests.workshop.devnet.bazaar import Bazaar
 
 
 @pytest_asyncio.fixture(scope="session", loop_scope="session")
 async def bazaar() -> AsyncIterator["Bazaar"]:
     """A whole market, whose batches are made when a test says so."""
-    from tests.devnet.bazaar import Bazaar  # noqa: PLC0415
+    from tests.workshop.devnet.bazaar import Bazaar  # noqa: PLC0415
 
     with tempfile.TemporaryDirectory(dir=in_memory()) as folder:
         bazaar = await Bazaar.opened(Path(folder) / "home", every_s=0)
@@ -33,7 +33,7 @@ async def bazaar() -> AsyncIterator["Bazaar"]:
 @pytest.fixture(scope="session")
 def harbour() -> Iterator["Harbour"]:
     """A treasury and a customer who pays it."""
-    from tests.contracts import treasuries  # noqa: PLC0415
+    from tests.channels.contracts import treasuries  # noqa: PLC0415
 
     with (
         tempfile.TemporaryDirectory(dir=in_memory()) as folder,

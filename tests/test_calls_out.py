@@ -18,16 +18,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from leyden import processes
-from leyden.cli.running.local_platform import health
+from leyden.app.cli.running.local_platform import health
+from leyden.base import processes
+from leyden.channels.payments.treasury import Treasury
+from leyden.channels.tickets.poold import Access as PooldAccess
+from leyden.channels.tickets.poold import Poold
+from leyden.channels.tickets.stubs import trader_pb2
 from leyden.client import ApiError, Client
+from leyden.customer.trust import fetching
 from leyden.errors import LeydenError
-from leyden.lnd.connection import Access as TreasuryAccess
-from leyden.market.poold import Access as PooldAccess
-from leyden.market.poold import Poold
-from leyden.market.stubs import trader_pb2
-from leyden.payments.treasury import Treasury
-from leyden.trust import fetching
+from leyden.nodes.lnd.connection import Access as TreasuryAccess
 from tests.authority import Authority
 
 if TYPE_CHECKING:

@@ -9,16 +9,16 @@ from pathlib import Path
 import click
 import pytest
 
-from leyden.api.endpoints import OPERATIONS
-from leyden.cli.claim.poold import Poold, access_for
-from leyden.cli.main import leyden
-from leyden.daemons import catalogue
-from leyden.domain.nodes import Status as NodeStatus
-from leyden.domain.orders import Status as OrderStatus
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.main import leyden
+from leyden.app.page_table import PAGES as DASHBOARD
+from leyden.base.daemons import catalogue
+from leyden.channels.payments.treasury import PERMISSIONS
+from leyden.channels.rules.orders import Status as OrderStatus
+from leyden.customer.claim.poold import Poold, access_for
 from leyden.errors import LeydenError, every
 from leyden.manual import event_table
-from leyden.payments.treasury import PERMISSIONS
-from leyden.web.table import PAGES as DASHBOARD
+from leyden.nodes.rules.nodes import Status as NodeStatus
 from leyden_workshop.devnet import access
 
 ROOT = Path(__file__).parents[1]

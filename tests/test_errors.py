@@ -5,10 +5,10 @@ import re
 import pytest
 
 from leyden import errors
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.openapi import refusals
-from leyden.api.operations import Operation
-from leyden.cli import exit_codes
+from leyden.app.endpoints import OPERATIONS
+from leyden.base.cli import exit_codes
+from leyden.base.http.operations import Operation
+from leyden.manual.openapi import refusals
 
 OURS = [each for each in errors.every() if each.__module__ == errors.__name__]
 

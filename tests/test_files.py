@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden import files
+from leyden.base import files
 
-SOURCES = Path(files.__file__).parent
+SOURCES = Path(files.__file__).parents[1]
 
 
 @pytest.fixture
@@ -103,4 +103,4 @@ def test_nobody_names_a_draft_by_the_process() -> None:
         if "getpid" in file.read_text() or "O_TRUNC" in file.read_text()
     }
     # A lock holds the number of its process for people to read.
-    assert named == {"app/home.py", "app/ownership.py"}
+    assert named == {"nodes/wiring/home.py", "nodes/wiring/ownership.py"}

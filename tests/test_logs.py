@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden import logs
-from leyden.logs import Form, Level
+from leyden.base import logs
+from leyden.base.logs import Form, Level
 from leyden.values import Struct, hiding
 
 pytestmark = pytest.mark.usefixtures("logging_as_before")

@@ -32,7 +32,7 @@ def test_they_are_begun_first() -> None:
 
 
 def test_who_would_start_for_itself_what_others_share_is_refused() -> None:
-    apart = "tests/contracts/test_identity.py"
+    apart = "tests/nodes/contracts/test_identity.py"
     code = (
         "import sys, pytest\n"
         "class Apart:\n"

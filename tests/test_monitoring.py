@@ -10,8 +10,8 @@ import pytest
 import yaml
 from prometheus_client import REGISTRY
 
-from leyden.domain.alarms import Kind
-from leyden.services.channels import pool_account
+from leyden.base.rules.alarms import Kind
+from leyden.channels.tickets import pool_account
 
 DEPLOY = Path(__file__).parents[1] / "deploy"
 MONITORING = Path(__file__).parents[1] / "docs" / "monitoring.md"
@@ -35,7 +35,11 @@ def shown() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def series() -> set[str]:
     """The names of everything that a platform may answer at /metrics."""
-    for module in ("app.installation", "app.local_egress", "storage.commits"):
+    for module in (
+        "app.installation",
+        "nodes.wiring.local_egress",
+        "base.database.commits",
+    ):
         importlib.import_module(f"leyden.{module}")  # which makes its metrics
     names = set(pool_account.METRICS)
     for family in REGISTRY.collect():

@@ -8,7 +8,9 @@ import pytest
 
 from tests.mutants import MODULES, ROOT, Mutated, accepted, collect, survivors
 
-(_TINY,) = (each for each in MODULES if each.module == "domain/openings.py")
+(_TINY,) = (
+    each for each in MODULES if each.module == "channels/direct/rules/openings.py"
+)
 
 
 def test_what_is_accepted_says_why_and_is_of_a_line_that_is_there() -> None:

@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from leyden.processes import Identity, alive
-from leyden.runtimes import nftables
+from leyden.base.processes import Identity, alive
+from leyden.nodes.runtimes.local import nftables
 from tests import reaped_victim
 from tests.reaper import clear
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from leyden.base.settings import BESIDE, Settings, every_setting, load, own_names
 from leyden.errors import SetupError
-from leyden.settings import BESIDE, Settings, every_setting, load, own_names
 
 
 def test_every_setting_has_a_sentence_and_stands_in_the_docs() -> None:

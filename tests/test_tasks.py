@@ -8,15 +8,15 @@ from typing import Self, cast
 
 import pytest
 
-from leyden.domain.accounts import Organization
-from leyden.domain.times import utc_now
+from leyden.base.database.database import Database, open_database
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import utc_now
+from leyden.base.tasks.queues import Queue, retry_after
+from leyden.base.tasks.rows.tasks import Claim
+from leyden.base.tasks.work import Work
+from leyden.base.tasks.worker import Worker
 from leyden.errors import DatabaseAway, Lost, Stale
-from leyden.storage.database import Database, open_database
-from leyden.storage.homes import Process
-from leyden.storage.tasks import Claim
-from leyden.tasks.queues import Queue, retry_after
-from leyden.tasks.work import Work
-from leyden.tasks.worker import Worker
+from leyden.nodes.rows.homes import Process
 from tests.away import FailingDatabase
 from tests.metrics import Observed
 from tests.waiting import until

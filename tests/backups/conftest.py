@@ -17,25 +17,25 @@ from typing import TypeVar
 
 import pytest
 
-from leyden.app import backup_setup, restoring
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.app.restored import Restored
-from leyden.backups import recovery
-from leyden.backups.store import Store
-from leyden.domain.accounts import Person
-from leyden.domain.sign_in import Session
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.nodes.backups import seed_purpose
-from leyden.services.operators.backups import places, running
-from leyden.services.operators.backups.places import Programs
-from leyden.services.platform import Platform
-from leyden.settings import Settings, load
-from leyden.storage.stores import Stores
+from leyden.backups import places, running
+from leyden.backups.places import Programs
+from leyden.backups.store import recovery
+from leyden.backups.store.store import Store
+from leyden.backups.wiring import backup_setup, restoring
+from leyden.backups.wiring.restored import Restored
+from leyden.base.database.stores import Stores
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Person
+from leyden.base.rules.sign_in import Session
+from leyden.base.settings import Settings, load
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.nodes.backups import seed_purpose
 from tests.backups.quick_keys import make_quick
-from tests.domain.nodes import a_node
+from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness
+from tests.nodes.rules.nodes import a_node
 from tests.programs import built
-from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness
 
 Result = TypeVar("Result")
 NODE = a_node().id

@@ -4,10 +4,10 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from leyden.services.operators.backups import running
-from leyden.services.operators.backups.changes.following import Follower
-from leyden.services.operators.backups.changes.state import Following
-from leyden.services.platform import Platform
+from leyden.backups import running
+from leyden.backups.changes.following import Follower
+from leyden.backups.changes.state import Following
+from leyden.base.platform import Platform
 from tests.backups.conftest import Kept
 from tests.waiting import until
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.backups.age import Age
+from leyden.backups.store.age import Age
 from leyden.errors import SetupError
 
 SECRET = "AGE-SECRET-KEY-1QQQQQQQQ"

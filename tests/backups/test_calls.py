@@ -9,7 +9,7 @@ from pathlib import Path
 
 _CALLS = """
 import asyncio, sys
-from leyden.backups.calls import call
+from leyden.backups.store.calls import call
 
 script = 'echo $$ > "$1.draft"; mv "$1.draft" "$1"; exec sleep 100'
 argv = ("/bin/sh", "-c", script, "sh", sys.argv[1])

@@ -15,23 +15,23 @@ import pytest
 from aiohttp import web
 from prometheus_client import REGISTRY
 
-from leyden.app import restoring
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.backups import recovery
-from leyden.backups.changes import Chain
-from leyden.backups.objects import Folder, objects
-from leyden.backups.s3 import S3
-from leyden.domain.times import to_iso
+from leyden.backups import checking, drilling, results, running
+from leyden.backups.changes import applying, state
+from leyden.backups.changes.following import Follower
+from leyden.backups.changes.state import Following
+from leyden.backups.changes.supervision import Changes
+from leyden.backups.changes.wal import Wal
+from leyden.backups.store import recovery
+from leyden.backups.store.changes import Chain
+from leyden.backups.store.objects import Folder, objects
+from leyden.backups.store.s3 import S3
+from leyden.backups.wiring import restoring
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.rules.times import to_iso
 from leyden.errors import SetupError
-from leyden.services.operators import key_rotation
-from leyden.services.operators.backups import checking, drilling, results, running
-from leyden.services.operators.backups.changes import applying, state
-from leyden.services.operators.backups.changes.following import Follower
-from leyden.services.operators.backups.changes.state import Following
-from leyden.services.operators.backups.changes.supervision import Changes
-from leyden.services.platform import Platform
-from leyden.storage.wal import Wal
+from leyden.operators import key_rotation
 from leyden.values import replace
 from tests.backups.conftest import Kept
 from tests.backups.following import following, said, say, sent, with_a_base

@@ -16,25 +16,25 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 
-from leyden.app import takeover
-from leyden.app.opening import opened
-from leyden.backups import recovery
+from leyden.backups import drilling, manifest, postgres
+from leyden.backups.channel_copies import ChannelCopies
+from leyden.backups.places import Programs
+from leyden.backups.store import recovery
+from leyden.backups.wiring import takeover
+from leyden.base.database.stores import Stores
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.channels.books.verify import verify
 from leyden.errors import SetupError
-from leyden.services.operators.backups import drilling, manifest, postgres
-from leyden.services.operators.backups.channel_copies import ChannelCopies
-from leyden.services.operators.backups.places import Programs
-from leyden.services.operators.verify import verify
-from leyden.services.platform import Platform
-from leyden.storage.stores import Stores
 from tests.backups.conftest import NODE, Kept, made
-from tests.domain.nodes import a_node
-from tests.services.shop_harness import HARBOUR
+from tests.channels.shop_harness import HARBOUR
+from tests.nodes.rules.nodes import a_node
 
 pytestmark = pytest.mark.real
 
 DRILLS = """
 import asyncio, sys
-from leyden.services.operators.backups import postgres
+from leyden.backups import postgres
 async def drill():
     async with postgres.scratch(sys.argv[1]):
         print("drills", flush=True)

@@ -13,25 +13,18 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app.backup_setup import set_up as set_up_backups
-from leyden.backups import recovery
-from leyden.backups.store import Access, Store
+from leyden.backups import checking, copies, drilling, keys, places, running
+from leyden.backups.checking import Checked
+from leyden.backups.copies import Copied
+from leyden.backups.drilling import Drilled
+from leyden.backups.places import Programs
+from leyden.backups.rows.backup_results import BackupResult
+from leyden.backups.store import recovery
+from leyden.backups.store.store import Access, Store
+from leyden.backups.wiring.backup_setup import set_up as set_up_backups
+from leyden.base.platform import Platform
 from leyden.errors import SetupError
-from leyden.services.operators import key_rotation
-from leyden.services.operators.backups import (
-    checking,
-    copies,
-    drilling,
-    keys,
-    places,
-    running,
-)
-from leyden.services.operators.backups.checking import Checked
-from leyden.services.operators.backups.copies import Copied
-from leyden.services.operators.backups.drilling import Drilled
-from leyden.services.operators.backups.places import Programs
-from leyden.services.platform import Platform
-from leyden.storage.backup_results import BackupResult
+from leyden.operators import key_rotation
 from leyden.values import replace
 from tests.backups.conftest import Kept
 from tests.backups.s3 import Bucket, serving
@@ -42,7 +35,7 @@ pytestmark = pytest.mark.real
 # A command that is killed right before a file of this name is there.
 KILLED_BEFORE = """
 import os, signal, sys
-from leyden.cli.main import main
+from leyden.app.main import main
 name = sys.argv.pop(1)
 def kill(event, words):
     if event == "os.rename" and os.path.basename(words[1]) == name:

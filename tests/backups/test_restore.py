@@ -15,27 +15,28 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app import identity, restored, takeover
 from leyden.app.installation import running
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.app.restore_place import alone
-from leyden.backups import recovery
-from leyden.backups.store import CHANNELS
+from leyden.backups import manifest
+from leyden.backups import running as backup_runs
+from leyden.backups.channel_copies import ChannelCopies
+from leyden.backups.store import recovery
+from leyden.backups.store.store import CHANNELS
+from leyden.backups.wiring import restored, takeover
+from leyden.backups.wiring.restore_place import alone
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.channels.books.verify import verify
 from leyden.errors import SetupError, Unauthorized
-from leyden.services.operators.backups import manifest
-from leyden.services.operators.backups import running as backup_runs
-from leyden.services.operators.backups.channel_copies import ChannelCopies
-from leyden.services.operators.verify import verify
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from leyden.storage.backups import CHANNEL_BACKUPS_KEPT
+from leyden.nodes.rows.backups import CHANNEL_BACKUPS_KEPT
+from leyden.nodes.wiring import identity
+from leyden.people import api_keys
 from leyden.values import replace
 from tests.backups.conftest import NODE, Kept
-from tests.services.shop_harness import HARBOUR, PRICE
+from tests.channels.shop_harness import HARBOUR, PRICE
 
 pytestmark = pytest.mark.real
-ITSELF = "from leyden.cli.main import main; main()"
+ITSELF = "from leyden.app.main import main; main()"
 
 
 async def test_a_lost_home_is_restored_and_stays_stopped_until_somebody_says_so(

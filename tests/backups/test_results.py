@@ -8,23 +8,23 @@ from pathlib import Path
 import pytest
 from prometheus_client import REGISTRY
 
-from leyden.domain.accounts import Organization
-from leyden.domain.times import utc_now
+from leyden.app.loops import queues
+from leyden.backups import keys, manifest, results, sealed_values
+from leyden.backups.facts import Facts
+from leyden.backups.keys import Bundle
+from leyden.backups.rows.backup_results import BackupResult
+from leyden.backups.scheduled import BACKUPS
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings, every_setting
+from leyden.base.tasks.worker import Worker
 from leyden.errors import SetupError
-from leyden.loops import queues
-from leyden.services.operators.backups import keys, manifest, results, sealed_values
-from leyden.services.operators.backups.facts import Facts
-from leyden.services.operators.backups.keys import Bundle
-from leyden.services.operators.backups.scheduled import BACKUPS
-from leyden.services.platform import Platform
-from leyden.settings import Settings, every_setting
-from leyden.storage.backup_results import BackupResult
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.tasks.worker import Worker
 from tests.backups.conftest import NODE, Kept
-from tests.domain.nodes import a_node
-from tests.services.shop_harness import HARBOUR
+from tests.channels.shop_harness import HARBOUR
+from tests.nodes.rules.nodes import a_node
 
 _SUCCESS = "leyden_backup_success_timestamp_seconds"
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)

@@ -2,8 +2,8 @@
 
 from datetime import datetime, timedelta
 
-from leyden.storage.database import Database
-from leyden.storage.tasks import Claim
+from leyden.base.database.database import Database
+from leyden.base.tasks.rows.tasks import Claim
 
 
 async def claim_due(

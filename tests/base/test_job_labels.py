@@ -4,8 +4,8 @@ import ast
 import inspect
 from operator import attrgetter
 
-from leyden import loops
-from leyden.services.operators.job_labels import LABELS, label
+from leyden.app import loops
+from leyden.base.tasks.job_labels import LABELS, label
 
 
 def kinds() -> set[str]:
@@ -22,7 +22,7 @@ def kinds() -> set[str]:
 
 
 def test_every_kind_of_job_has_words_of_its_own() -> None:
-    assert set(LABELS) == kinds(), "services/operators/job_labels.py"
+    assert set(LABELS) == kinds(), "base/tasks/job_labels.py"
     assert len(set(LABELS.values())) == len(LABELS)
 
 

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
+from leyden.base.http import limits
+from leyden.base.http.limits import RateLimit, Refusals, Requests
 from leyden.errors import TooMany
-from leyden.services.shared import limits
-from leyden.services.shared.limits import RateLimit, Refusals, Requests
 
 
 def test_a_clock_that_is_set_back_takes_nobodys_tokens() -> None:

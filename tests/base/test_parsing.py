@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from leyden.base.http.parsing import ParsingThread
 from leyden.errors import TooMany
-from leyden.services.shared.parsing import ParsingThread
 
 
 class Work:

@@ -2,13 +2,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from tests.channels.shop_harness import ShopHarness
+from tests.channels.stored_order import StoredOrder
 from tests.conftest import NOW
-from tests.services.fleet_harness import FleetHarness
-from tests.services.shop_harness import ShopHarness
-from tests.services.stored_order import StoredOrder
+from tests.nodes.fleet_harness import FleetHarness
 
 
 @pytest.fixture

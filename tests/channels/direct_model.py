@@ -12,7 +12,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from tests.services.model import Model, Sale
+from tests.channels.model import Model, Sale
 
 HELD_WAITS = timedelta(minutes=15)
 ELSE_WAITS = timedelta(days=1)

@@ -3,9 +3,9 @@
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from leyden.storage.database import Database
-from leyden.storage.stores import Stores
-from tests.services.mortal import Fuse, MortalDatabase
+from leyden.base.database.database import Database
+from leyden.base.database.stores import Stores
+from tests.channels.mortal import Fuse, MortalDatabase
 
 Happens = Callable[[], Awaitable[object]]
 

@@ -1,10 +1,10 @@
 """Ledgers of many entries."""
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.units import Sats
-from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.storage.database import Database
+from leyden.base.database.database import Database
+from leyden.base.rules.units import Sats
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.unit_of_work import UnitOfWork
 from tests.conftest import NOW
 
 

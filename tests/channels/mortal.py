@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypeVar, cast
 
-from leyden.storage.database import Database
-from leyden.storage.statements import Wake
-from leyden.storage.stores import Stores
-from tests.services.shop_harness import Crashed
+from leyden.base.database.database import Database
+from leyden.base.database.statements import Wake
+from leyden.base.database.stores import Stores
+from tests.channels.shop_harness import Crashed
 
 Immortal = TypeVar("Immortal")
 

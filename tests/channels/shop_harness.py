@@ -10,27 +10,23 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from leyden.domain import ledger
-from leyden.domain.accounts import Organization
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import Invoice, PaymentRequest, PaymentUpdate
-from leyden.domain.pricing import Channel
-from leyden.domain.units import Sats
-from leyden.errors import Away, Stale
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels import (
-    checkout,
-    credit,
-    expiry,
-    opening,
-    orders,
-    payment_sweep,
-    refunds,
-    tickets,
-)
-from leyden.services.channels.checkout import TicketMaker
-from leyden.services.channels.dialing import Dialing
-from leyden.services.channels.shop import (
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.base.tasks.work import Work
+from leyden.channels import checkout, expiry, orders, payment_sweep, refunds
+from leyden.channels.books.verify import verify
+from leyden.channels.checkout import TicketMaker
+from leyden.channels.direct import opening
+from leyden.channels.direct.dialing import Dialing
+from leyden.channels.money import credit
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import Invoice, PaymentRequest, PaymentUpdate
+from leyden.channels.rules.pricing import Channel
+from leyden.channels.shop import (
     CLOSING,
     EVERYTHING,
     EXPIRY,
@@ -43,20 +39,20 @@ from leyden.services.channels.shop import (
     Shop,
     ShopSettings,
 )
-from leyden.services.operators.verify import verify
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.tasks.work import Work
+from leyden.channels.tickets import tickets
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.errors import Away, Stale
+from tests.base.due_tasks import claim_due
 from tests.conftest import NOW
 from tests.fakes.payments import FakePayments
 from tests.fakes.seller import FakeSeller
-from tests.services.due_tasks import claim_due
-from tests.services.plenty import PLENTY
+from tests.people.plenty import PLENTY
 
 HARBOUR, LIGHTHOUSE = "harbour", "lighthouse"
 CHANNEL = Channel(capacity=Sats(1_000_000))
-PRICE = 16_163  # of that channel; tests/domain/test_pricing.py works it out by hand
+PRICE = (
+    16_163  # of that channel; tests/channels/rules/test_pricing.py works it out by hand
+)
 
 Handler = Callable[[Shop, ClaimedTask], Awaitable[None]]
 HANDLERS: Mapping[str, Handler] = {

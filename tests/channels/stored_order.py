@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 
-from leyden.domain import ledger
-from leyden.domain.accounts import Organization
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState
-from leyden.domain.pricing import AuctionTerms, Channel, Terms, quote
-from leyden.domain.units import Sats
-from leyden.services.channels.shop import CLOSING, EXPIRY, TICKET, WITHDRAWAL
-from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.storage.database import Database
+from leyden.base.database.database import Database
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.units import Sats
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.rules.pricing import AuctionTerms, Channel, Terms, quote
+from leyden.channels.shop import CLOSING, EXPIRY, TICKET, WITHDRAWAL
+from leyden.channels.unit_of_work import UnitOfWork
 from leyden.values import replace
 from tests.conftest import NOW
 

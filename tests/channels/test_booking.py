@@ -9,10 +9,12 @@ from functools import partial
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import (
+from leyden.base.rules.units import Sats
+from leyden.channels import invoices, outputs
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import (
     Invoice,
     InvoiceState,
     KnownOutput,
@@ -20,11 +22,9 @@ from leyden.domain.payments import (
     Output,
     OutputState,
 )
-from leyden.domain.units import Sats
-from leyden.services.channels import invoices, outputs
-from leyden.services.channels.shop import CLOSING, EXPIRY, ShopSettings
+from leyden.channels.shop import CLOSING, EXPIRY, ShopSettings
 from leyden.values import replace
-from tests.services.stored_order import (
+from tests.channels.stored_order import (
     CREDIT,
     DIRECT,
     HARBOUR,

@@ -2,8 +2,10 @@
 
 import pytest
 
-from leyden.domain.orders import Order
-from leyden.domain.pricing import (
+from leyden.base.rules.units import Sats
+from leyden.channels import sources
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.pricing import (
     LEASES,
     AuctionTerms,
     Channel,
@@ -12,16 +14,14 @@ from leyden.domain.pricing import (
     direct_quote,
     quote,
 )
-from leyden.domain.sources import Source
-from leyden.domain.units import Sats
+from leyden.channels.rules.sources import Source
+from leyden.channels.shop import Shop
+from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.errors import Conflict, Malformed, SoldOut
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels import sources
-from leyden.services.channels.shop import Shop
 from leyden.values import replace
-from tests.services.shop_harness import CHANNEL, HARBOUR, LIGHTHOUSE, ShopHarness
-from tests.services.stored_order import an_order
-from tests.services.test_direct_channels import PEER, channel
+from tests.channels.shop_harness import CHANNEL, HARBOUR, LIGHTHOUSE, ShopHarness
+from tests.channels.stored_order import an_order
+from tests.channels.test_direct_channels import PEER, channel
 
 POOL, SIMULATED, OWN = Source.POOL, Source.SIMULATED, Source.OWN
 TO_HOSTED = Channel(capacity=Sats(1_000_000), node_key=PEER, node_id="a node")

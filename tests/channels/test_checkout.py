@@ -6,19 +6,19 @@ from functools import partial
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import Invoice, InvoiceState, Outpoint, Output
-from leyden.domain.units import Sats
-from leyden.services.channels import checkout
-from leyden.services.channels.checkout import TicketMaker
-from leyden.services.channels.shop import CLOSING, OPENING, TICKET, ShopSettings
-from leyden.tasks.work import Work
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.work import Work
+from leyden.channels import checkout
+from leyden.channels.checkout import TicketMaker
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import Invoice, InvoiceState, Outpoint, Output
+from leyden.channels.shop import CLOSING, OPENING, TICKET, ShopSettings
 from leyden.values import replace
-from tests.services import test_direct_channels as direct
-from tests.services.shop_harness import LIGHTHOUSE, ShopHarness, request_of
-from tests.services.stored_order import (
+from tests.channels import test_direct_channels as direct
+from tests.channels.shop_harness import LIGHTHOUSE, ShopHarness, request_of
+from tests.channels.stored_order import (
     HARBOUR,
     HELD,
     LATER,

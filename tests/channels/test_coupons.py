@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.accounts import Membership, Person, Role
-from leyden.domain.coupons import Coupon
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.units import EVERY_SAT, Sats
+from leyden.base.rules.accounts import Membership, Person, Role
+from leyden.base.rules.units import EVERY_SAT, Sats
+from leyden.channels.money import credit
+from leyden.channels.money.rules.coupons import Coupon
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
 from leyden.errors import Malformed, NotFound, RightsChanged, TooMany
-from leyden.services.channels import credit
+from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness
 from tests.conftest import NOW
-from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness
 
 ALICE = "operator:alice"
 NOBODY = "user:who was removed"

@@ -5,16 +5,16 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Status
-from leyden.domain.units import EVERY_SAT, Sats
+from leyden.base.rules.units import EVERY_SAT, Sats
+from leyden.channels.money import corrections, credit
+from leyden.channels.money.corrections import Correction
+from leyden.channels.money.credit import Balance
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Status
 from leyden.errors import Conflict, Malformed, NotFound
-from leyden.services.channels import corrections, credit
-from leyden.services.channels.corrections import Correction
-from leyden.services.channels.credit import Balance
+from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, PRICE, ShopHarness
 from tests.lock_waits import until_stuck
-from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, PRICE, ShopHarness
 
 ALICE = "operator:alice"
 REASON = "the channel closed early"

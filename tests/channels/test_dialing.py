@@ -6,12 +6,12 @@ from collections.abc import Sequence
 
 import pytest
 
-from leyden.domain import destinations
-from leyden.domain.addresses import Network, Reach
-from leyden.domain.peer_ports import PeerPorts
+from leyden.base.rules.addresses import Network, Reach
+from leyden.channels.direct.dialing import Dialing
+from leyden.channels.rules import destinations
 from leyden.errors import Malformed
-from leyden.services.channels.dialing import Dialing
-from tests.domain.test_reach import SPECIAL_V4, SPECIAL_V6, SPELLINGS
+from leyden.nodes.rules.peer_ports import PeerPorts
+from tests.nodes.rules.test_reach import SPECIAL_V4, SPECIAL_V6, SPELLINGS
 
 KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 PRIVATE = (

@@ -5,22 +5,22 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.fundings import WalletTransaction
-from leyden.domain.openings import Opening, OpeningRefused, SellerWallet
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState, Outpoint, PaymentRequest
-from leyden.domain.pricing import Channel
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct import lease_watch, seller_watch
+from leyden.channels.direct.base import WantedOpening
+from leyden.channels.direct.dialing import Dialing
+from leyden.channels.direct.rules.fundings import WalletTransaction
+from leyden.channels.direct.rules.openings import Opening, OpeningRefused, SellerWallet
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import InvoiceState, Outpoint, PaymentRequest
+from leyden.channels.rules.pricing import Channel
 from leyden.errors import Conflict, NotAllowed, SellerAway, SoldOut
-from leyden.sellers.base import WantedOpening
-from leyden.services.channels import lease_watch, seller_watch
-from leyden.services.channels.dialing import Dialing
 from leyden.values import replace
+from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
+from tests.events.told import types_told
 from tests.fakes.channels import FEE_VBYTES
 from tests.fakes.seller import FakeSeller
-from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
-from tests.services.told import types_told
 
 PEER = "02" + "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 OTHER = "02" + "c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"

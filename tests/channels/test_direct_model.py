@@ -6,21 +6,16 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from leyden.domain.pricing import Channel
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels import quotes
+from leyden.channels.direct import seller_watch
+from leyden.channels.rules.pricing import Channel
 from leyden.errors import Conflict, OverLimit, SellerAway, SoldOut
-from leyden.services.channels import quotes, seller_watch
-from tests.services.direct_model import LOCK, DirectModel, Sellers
-from tests.services.model import Model
-from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, request_of
-from tests.services.test_model import (
-    MOST_ORDERS,
-    TEAMS,
-    Shopping,
-    shopping_on,
-    walk,
-)
-from tests.services.told import types_told
+from tests.channels.direct_model import LOCK, DirectModel, Sellers
+from tests.channels.model import Model
+from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, request_of
+from tests.channels.test_model import MOST_ORDERS, TEAMS, Shopping, shopping_on, walk
+from tests.events.told import types_told
 
 COINS = MOST_ORDERS  # in each of which one channel fits
 COIN, CAPACITY = Sats(1_150_000), Sats(1_000_000)

@@ -6,23 +6,23 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import (
+from leyden.app.loops import shop_queues
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.database.statements import Statement
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.worker import Worker
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import (
     Confirmations,
     InvoiceState,
     PaymentRequest,
     PaymentUpdate,
 )
-from leyden.domain.units import Sats
-from leyden.loops import shop_queues
-from leyden.services.channels.shop import CLOSING, EXPIRY
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.storage.statements import Statement
-from leyden.tasks.worker import Worker
+from leyden.channels.shop import CLOSING, EXPIRY
 from leyden.values import replace
+from tests.channels.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
 from tests.fakes.payments import FakePayments, PaymentFailed
-from tests.services.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
 
 
 async def test_an_unpaid_order_expires_and_gives_its_credit_back(

@@ -4,14 +4,14 @@ from functools import partial
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Event, Order, Status
-from leyden.domain.tickets import Lease
-from leyden.domain.units import Sats
-from leyden.services.channels.filling import fill, undo
+from leyden.base.rules.units import Sats
+from leyden.channels.filling import fill, undo
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Event, Order, Status
+from leyden.channels.tickets.rules.tickets import Lease
 from leyden.values import replace
-from tests.services.stored_order import (
+from tests.channels.stored_order import (
     CREDIT,
     HARBOUR,
     HELD,

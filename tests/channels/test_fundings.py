@@ -5,8 +5,12 @@ from itertools import pairwise
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.fundings import (
+from leyden.base.rules.units import Sats
+from leyden.channels import leased_channels
+from leyden.channels.direct import funding_watch, seller_watch
+from leyden.channels.direct.base import BumpRefused
+from leyden.channels.direct.rows.fundings import KnownBump
+from leyden.channels.direct.rules.fundings import (
     CHILD_VBYTES,
     Funding,
     FundingRules,
@@ -14,20 +18,17 @@ from leyden.domain.fundings import (
     Obstacle,
     WalletTransaction,
 )
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import Outpoint
 from leyden.errors import SellerAway
-from leyden.sellers.base import BumpRefused
-from leyden.services.channels import funding_watch, leased_channels, seller_watch
-from leyden.storage.fundings import KnownBump
 from leyden.values import replace
+from tests.channels.shop_harness import HARBOUR, ShopHarness
+from tests.channels.test_direct_channels import PEER, PRICE, channel, paid
 from tests.conftest import NOW
+from tests.events.told import types_told
 from tests.fakes.channels import FEE_VBYTES
 from tests.fakes.seller import FakeSeller
-from tests.services.shop_harness import HARBOUR, ShopHarness
-from tests.services.test_direct_channels import PEER, PRICE, channel, paid
-from tests.services.told import types_told
 
 RULES = FundingRules(bump_after=12, bump_again=6, highest_sat_per_vb=40)
 

@@ -6,15 +6,15 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from dataclasses import replace  # noqa: TID251
 from typing import cast
 
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import PaymentUpdate
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.channels.payment_stream import listen
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import PaymentUpdate
 from leyden.errors import DatabaseAway
-from leyden.services.channels.payment_stream import listen
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from tests.away import FailingDatabase
+from tests.channels.shop_harness import PRICE, ShopHarness, request_of
 from tests.fakes.payments import FakePayments
-from tests.services.shop_harness import PRICE, ShopHarness, request_of
 from tests.waiting import until
 
 

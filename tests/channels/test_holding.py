@@ -7,21 +7,24 @@ from functools import partial
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Reason
-from leyden.domain.openings import Coin
-from leyden.domain.orders import Event, Status
-from leyden.domain.payments import InvoiceState, KnownOutput, Outpoint, OutputState
-from leyden.domain.tickets import Lease
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels import holding
+from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Reason
+from leyden.channels.rules.orders import Event, Status
+from leyden.channels.rules.payments import (
+    InvoiceState,
+    KnownOutput,
+    Outpoint,
+    OutputState,
+)
+from leyden.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
+from leyden.channels.tickets.rules.tickets import Lease
+from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.errors import NotFound, Stale
-from leyden.services.channels import holding
-from leyden.services.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
-from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.values import replace
-from tests.conftest import NOW
-from tests.lock_waits import until_stuck
-from tests.services.stored_order import (
+from tests.channels.stored_order import (
     CREDIT,
     DIRECT,
     HARBOUR,
@@ -32,7 +35,9 @@ from tests.services.stored_order import (
     an_order,
     of_the_order,
 )
-from tests.services.told import types_told
+from tests.conftest import NOW
+from tests.events.told import types_told
+from tests.lock_waits import until_stuck
 
 
 async def test_money_is_held_for_its_order(stored_order: StoredOrder) -> None:

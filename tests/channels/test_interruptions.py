@@ -14,12 +14,12 @@ from typing import Any
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.orders import Order, Status
-from leyden.storage.database import open_database
-from leyden.storage.secrets import Sealer
-from tests.services.mortal import Fuse, MortalDatabase, mortal
-from tests.services.shop_harness import CHANNEL, HARBOUR, PRICE, Crashed, ShopHarness
+from leyden.base.database.database import open_database
+from leyden.base.database.secrets import Sealer
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order, Status
+from tests.channels.mortal import Fuse, MortalDatabase, mortal
+from tests.channels.shop_harness import CHANNEL, HARBOUR, PRICE, Crashed, ShopHarness
 
 ORDER_ID = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 Story = Callable[["Teller"], Awaitable[None]]

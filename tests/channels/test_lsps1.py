@@ -9,27 +9,27 @@ from typing import Any
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.lsps1 import Fault, Transport
-from leyden.domain.openings import LSPS
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState, PaymentRequest
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct import seller_watch
+from leyden.channels.direct.lsps1.limits import Orderer
+from leyden.channels.direct.lsps1.rpc import LONGEST, Rpc
+from leyden.channels.direct.lsps1.server import Lsps1
+from leyden.channels.direct.rules.lsps1 import Fault, Transport
+from leyden.channels.direct.rules.openings import LSPS
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import InvoiceState, PaymentRequest
+from leyden.channels.shop import CLOSING, EXPIRY, PRUNING, Lsps1Settings
 from leyden.errors import Conflict, SellerAway, SoldOut, TooMany
-from leyden.services.channels import seller_watch
-from leyden.services.channels.lsps1.limits import Orderer
-from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
-from leyden.services.channels.lsps1.server import Lsps1
-from leyden.services.channels.shop import CLOSING, EXPIRY, PRUNING, Lsps1Settings
 from leyden.values import replace
-from tests.fakes.payments import FakePayments
-from tests.services.shop_harness import (
+from tests.channels.shop_harness import (
     HARBOUR,
     LIGHTHOUSE,
     ShopHarness,
     at_once,
     request_of,
 )
+from tests.fakes.payments import FakePayments
 
 PEER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 OTHER = "02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"

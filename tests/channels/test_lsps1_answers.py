@@ -6,20 +6,19 @@ from typing import Any
 
 import pytest
 
-from leyden.domain import lsps1
-from leyden.domain.lsps1 import Transport
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState, PaymentRequest
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.lsps1 import answers, rpc
+from leyden.channels.direct.lsps1.rpc import LONGEST, Rpc
+from leyden.channels.direct.lsps1.server import Lsps1
+from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
+from leyden.channels.direct.rules import lsps1
+from leyden.channels.direct.rules.lsps1 import Transport
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import InvoiceState, PaymentRequest
 from leyden.errors import MarketAway, NotAllowed, SellerAway, SoldOut
-from leyden.services.channels.lsps1 import answers, rpc
-from leyden.services.channels.lsps1.rpc import LONGEST, Rpc
-from leyden.services.channels.lsps1.server import Lsps1
-from leyden.storage.lsps1_orders import Lsps1Order
 from leyden.values import replace
-from tests.fakes.payments import FakePayments
-from tests.services.shop_harness import ShopHarness, request_of
-from tests.services.test_lsps1 import (
+from tests.channels.shop_harness import ShopHarness, request_of
+from tests.channels.test_lsps1 import (
     LDK_ID,
     PEER,
     PRICE,
@@ -30,6 +29,7 @@ from tests.services.test_lsps1 import (
     over_bolt8,
     shop,
 )
+from tests.fakes.payments import FakePayments
 
 __all__ = ["shop"]  # the fixture: a seller with many coins, and no limit but LSPS1's
 

@@ -2,23 +2,16 @@
 
 import pytest
 
-from leyden.domain.lsps1 import Transport
-from leyden.domain.openings import Coin
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.lsps1 import limits
+from leyden.channels.direct.lsps1.limits import Orderer
+from leyden.channels.direct.rules.lsps1 import Transport
+from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.rules.payments import Outpoint
 from leyden.errors import SoldOut, TooMany
-from leyden.services.channels.lsps1 import limits
-from leyden.services.channels.lsps1.limits import Orderer
 from leyden.values import replace
-from tests.services.shop_harness import ShopHarness, request_of
-from tests.services.test_lsps1 import (
-    OTHER,
-    RULES,
-    ordered,
-    over_bolt8,
-    over_http,
-    shop,
-)
+from tests.channels.shop_harness import ShopHarness, request_of
+from tests.channels.test_lsps1 import OTHER, RULES, ordered, over_bolt8, over_http, shop
 
 __all__ = ["shop"]  # the fixture: a seller with many coins, and no limit but LSPS1's
 

@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from leyden.loops import shop_queues
-from leyden.services.channels.lsps1 import state
-from leyden.services.channels.lsps1.listening import listen
-from leyden.services.channels.reservations import HOUR
-from leyden.services.channels.shop import LSPS1, Shop
-from leyden.tasks.work import Work
-from leyden.tasks.worker import Worker
+from leyden.app.loops import shop_queues
+from leyden.base.tasks.work import Work
+from leyden.base.tasks.worker import Worker
+from leyden.channels.direct.lsps1 import state
+from leyden.channels.direct.lsps1.listening import listen
+from leyden.channels.direct.reservations import HOUR
+from leyden.channels.shop import LSPS1, Shop
 from leyden.values import replace
+from tests.channels.shop_harness import ShopHarness
+from tests.channels.test_lsps1 import OTHER, PEER, RULES, WANTED
 from tests.fakes.messages import FakeMessages
-from tests.services.shop_harness import ShopHarness
-from tests.services.test_lsps1 import OTHER, PEER, RULES, WANTED
 from tests.waiting import until
 
 

@@ -4,11 +4,11 @@ from dataclasses import replace  # noqa: TID251
 
 import pytest
 
-from leyden.domain.orders import Order, Status
+from leyden.channels import orders
+from leyden.channels.rules.orders import Order, Status
 from leyden.errors import NotAllowed, RightsChanged, Stale
-from leyden.services.channels import orders
-from tests.services.hesitant import Happens, Hesitant
-from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
+from tests.channels.hesitant import Happens, Hesitant
+from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
 
 ORDER_ID = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from leyden.domain.orders import Order, Status
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.tickets.missing_tickets import abandon, list_missing
 from leyden.errors import Conflict, Malformed, MarketAway, NotFound
-from leyden.services.channels.missing_tickets import abandon, list_missing
+from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
 from tests.conftest import NOW
-from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
 
 WHY = {"reason": "pool.db is gone", "actor": "operator:alice"}
 

@@ -19,21 +19,22 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from leyden.domain import ledger
-from leyden.domain.orders import Order
-from leyden.domain.payments import InvoiceState, Outpoint
-from leyden.domain.pricing import Channel
-from leyden.domain.units import Sats
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.units import Sats
+from leyden.channels import quotes
+from leyden.channels.money import corrections, credit
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.payments import InvoiceState, Outpoint
+from leyden.channels.rules.pricing import Channel
 from leyden.errors import Conflict, NotAllowed, OverLimit
-from leyden.services.channels import corrections, credit, quotes
-from leyden.storage.database import Database, open_database
-from leyden.storage.secrets import Sealer
 from leyden.values import replace
+from tests.channels.model import Model
+from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 from tests.conftest import NOW
 from tests.emptied import emptied
 from tests.reaper import in_memory
-from tests.services.model import Model
-from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 
 Result = TypeVar("Result")
 MOST_OWED = 50_000

@@ -6,32 +6,30 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain.fundings import Funding
-from leyden.domain.openings import Coin, Opening, OpeningRefused
-from leyden.domain.orders import Event, Order, Status, advance
-from leyden.domain.payments import InvoiceState
-from leyden.domain.tickets import Lease
-from leyden.domain.units import Sats
+from leyden.app.loops import shop_queues
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.work import Work
+from leyden.base.tasks.worker import Worker
+from leyden.channels.direct.base import WantedOpening
+from leyden.channels.direct.opening import open_channel
+from leyden.channels.direct.reservations import HOUR
+from leyden.channels.direct.rules.fundings import Funding
+from leyden.channels.direct.rules.openings import Coin, Opening, OpeningRefused
+from leyden.channels.rules.orders import Event, Order, Status, advance
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.shop import OPENING
+from leyden.channels.tickets.rules.tickets import Lease
+from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import Lost
-from leyden.loops import shop_queues
-from leyden.sellers.base import WantedOpening
-from leyden.services.channels.opening import open_channel
-from leyden.services.channels.reservations import HOUR
-from leyden.services.channels.shop import OPENING
-from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.tasks.work import Work
-from leyden.tasks.worker import Worker
 from leyden.values import replace
-from tests.fakes.channels import FEE_VBYTES
-from tests.fakes.seller import FakeSeller
-from tests.services.shop_harness import (
+from tests.channels.shop_harness import (
     HARBOUR,
     LIGHTHOUSE,
     ShopHarness,
     at_once,
     request_of,
 )
-from tests.services.test_direct_channels import (
+from tests.channels.test_direct_channels import (
     OTHER,
     PEER,
     PRICE,
@@ -39,6 +37,8 @@ from tests.services.test_direct_channels import (
     invoice_of,
     paid,
 )
+from tests.fakes.channels import FEE_VBYTES
+from tests.fakes.seller import FakeSeller
 
 LEFT = 240 * 50 - FEE_VBYTES * 10
 BARELY = timedelta(microseconds=1)

@@ -4,21 +4,21 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState
-from leyden.domain.pricing import AuctionTerms, Quote, Terms, quote
-from leyden.domain.quotas import Quota
-from leyden.domain.sources import Source
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels import orders, quotes
+from leyden.channels.money import credit
+from leyden.channels.quotes import Offer
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.rules.pricing import AuctionTerms, Quote, Terms, quote
+from leyden.channels.rules.sources import Source
+from leyden.channels.shop import EXPIRY, TICKET, TICKETS
 from leyden.errors import NotAllowed, NotFound, OverLimit, OverQuota, TreasuryAway
-from leyden.services.channels import credit, orders, quotes
-from leyden.services.channels.quotes import Offer
-from leyden.services.channels.shop import EXPIRY, TICKET, TICKETS
+from leyden.people.rules.quotas import Quota
 from leyden.values import replace
-from tests.services.plenty import PLENTY
-from tests.services.shop_harness import (
+from tests.channels.shop_harness import (
     CHANNEL,
     HARBOUR,
     LIGHTHOUSE,
@@ -26,8 +26,9 @@ from tests.services.shop_harness import (
     ShopHarness,
     request_of,
 )
-from tests.services.test_direct_channels import channel
-from tests.services.told import types_told
+from tests.channels.test_direct_channels import channel
+from tests.events.told import types_told
+from tests.people.plenty import PLENTY
 
 MINUTE = timedelta(minutes=1)
 BARELY = timedelta(microseconds=1)

@@ -4,17 +4,17 @@ from collections.abc import Sequence
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.orders import Status
-from leyden.domain.payments import InvoiceState, PaymentRequest, PaymentUpdate
-from leyden.domain.pricing import Channel
-from leyden.domain.units import Sats
-from leyden.services.channels import payment_sweep
-from leyden.services.channels.checkout import record_payment
-from leyden.services.channels.shop import TICKET
+from leyden.base.rules.units import Sats
+from leyden.channels import payment_sweep
+from leyden.channels.checkout import record_payment
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Status
+from leyden.channels.rules.payments import InvoiceState, PaymentRequest, PaymentUpdate
+from leyden.channels.rules.pricing import Channel
+from leyden.channels.shop import TICKET
 from leyden.values import replace
-from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
-from tests.services.told import types_told
+from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
+from tests.events.told import types_told
 
 
 async def test_coins_buy_a_ticket_once_they_lie_deep_enough(

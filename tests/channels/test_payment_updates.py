@@ -2,18 +2,18 @@
 
 import pytest
 
-from leyden.domain.payments import (
+from leyden.base.rules.units import Sats
+from leyden.channels.checkout import record_payment
+from leyden.channels.payment_updates import select_unbooked
+from leyden.channels.rules.payments import (
     Invoice,
     InvoiceState,
     Outpoint,
     Output,
     PaymentUpdate,
 )
-from leyden.domain.units import Sats
-from leyden.services.channels.checkout import record_payment
-from leyden.services.channels.payment_updates import select_unbooked
 from leyden.values import replace
-from tests.services.shop_harness import ShopHarness
+from tests.channels.shop_harness import ShopHarness
 
 
 def invoice(payment_hash: str, state: InvoiceState) -> Invoice:

@@ -5,13 +5,13 @@ from typing import Unpack
 
 import pytest
 
-from leyden.domain.orders import Changes, Order, Status
-from leyden.domain.payments import InvoiceState
+from leyden.base.tasks.work import Work
+from leyden.channels.refunds import refund
+from leyden.channels.rules.orders import Changes, Order, Status
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.shop import TICKET, WITHDRAWAL
 from leyden.errors import Lost
-from leyden.services.channels.refunds import refund
-from leyden.services.channels.shop import TICKET, WITHDRAWAL
-from leyden.tasks.work import Work
-from tests.services.shop_harness import PRICE, ShopHarness, request_of
+from tests.channels.shop_harness import PRICE, ShopHarness, request_of
 
 CLAIMED_FOR = timedelta(seconds=30)
 

@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.openings import Coin, SellerWallet
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import Outpoint, PaymentRequest
-from leyden.domain.pricing import Terms, direct_quote
-from leyden.domain.units import Sats
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.units import Sats
+from leyden.channels.direct import reservations
+from leyden.channels.direct.reservations import HOUR, Reservation, choose
+from leyden.channels.direct.rows.seller import KnownSeller
+from leyden.channels.direct.rules.openings import Coin, SellerWallet
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import Outpoint, PaymentRequest
+from leyden.channels.rules.pricing import Terms, direct_quote
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
-from leyden.services.channels import reservations
-from leyden.services.channels.reservations import HOUR, Reservation, choose
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.storage.seller import KnownSeller
 from leyden.values import replace
+from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
+from tests.channels.test_direct_channels import OTHER, PEER, PRICE, channel
 from tests.fakes.payments import FakePayments
 from tests.fakes.seller import FakeSeller
-from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
-from tests.services.test_direct_channels import OTHER, PEER, PRICE, channel
 
 THIRD = "03" + PEER[2:]
 # A million, and 240 vbytes at 50 sat; a third input is 68 vbytes more, and so on.

@@ -3,12 +3,12 @@
 import sqlite3
 from pathlib import Path
 
-from leyden.domain import ledger
-from leyden.domain.orders import Status
-from leyden.storage.database import open_database
-from leyden.storage.secrets import Sealer
+from leyden.base.database.database import open_database
+from leyden.base.database.secrets import Sealer
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Status
+from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
 from tests.fakes.payments import FakePayments
-from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
 
 
 async def test_what_was_paid_since_the_backup_is_found_again(

@@ -10,19 +10,21 @@ from functools import partial
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Order, Status
-from leyden.domain.tickets import Progress, TicketState
-from leyden.domain.units import Sats
-from leyden.services.channels import credit, missing_tickets, seller_watch
-from leyden.services.channels.shop import EXPIRY, OPENING, TICKET
-from leyden.services.channels.tickets import apply_progress
+from leyden.base.rules.units import Sats
+from leyden.channels.direct import seller_watch
+from leyden.channels.money import credit
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.shop import EXPIRY, OPENING, TICKET
+from leyden.channels.tickets import missing_tickets
+from leyden.channels.tickets.rules.tickets import Progress, TicketState
+from leyden.channels.tickets.tickets import apply_progress
+from tests.channels import test_direct_channels as direct
+from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
+from tests.channels.test_unused_fees import LEFT, filled, paid
 from tests.fakes.channels import FEE_VBYTES
 from tests.lock_waits import until_stuck
-from tests.services import test_direct_channels as direct
-from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
-from tests.services.test_unused_fees import LEFT, filled, paid
 
 DEBT = 100_000
 PART = 5_000

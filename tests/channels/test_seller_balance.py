@@ -5,15 +5,15 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.fundings import CHILD_VBYTES, FundingRules
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct import seller_balance, seller_watch
+from leyden.channels.direct.rules.fundings import CHILD_VBYTES, FundingRules
+from leyden.channels.direct.seller_balance import SellerBalance, Unconfirmed
 from leyden.errors import SellerAway
-from leyden.services.channels import seller_balance, seller_watch
-from leyden.services.channels.seller_balance import SellerBalance, Unconfirmed
 from leyden.values import replace
+from tests.channels.shop_harness import LIGHTHOUSE, ShopHarness
+from tests.channels.test_direct_channels import OTHER, PEER, channel, paid
 from tests.fakes.channels import FEE_VBYTES
-from tests.services.shop_harness import LIGHTHOUSE, ShopHarness
-from tests.services.test_direct_channels import OTHER, PEER, channel, paid
 
 
 @pytest.fixture

@@ -12,19 +12,19 @@ import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from leyden.domain.orders import Order
+from leyden.channels.money import corrections, credit
+from leyden.channels.money.corrections import Correction
+from leyden.channels.rules.orders import Order
 from leyden.errors import Conflict, NotAllowed, NotFound, Stale
-from leyden.services.channels import corrections, credit
-from leyden.services.channels.corrections import Correction
-from tests.fakes.payments import PaymentFailed
-from tests.services.model import Model
-from tests.services.shop_harness import (
+from tests.channels.model import Model
+from tests.channels.shop_harness import (
     HARBOUR,
     LIGHTHOUSE,
     PRICE,
     ShopHarness,
     request_of,
 )
+from tests.fakes.payments import PaymentFailed
 
 TEAMS = (HARBOUR, LIGHTHOUSE)
 ROUNDS = 10

@@ -4,15 +4,15 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.orders import Status
-from leyden.domain.payments import GONE, Invoice, InvoiceState, Outpoint, Output
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.checkout import record_payment, record_payments
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Status
+from leyden.channels.rules.payments import GONE, Invoice, InvoiceState, Outpoint, Output
+from leyden.channels.shop import CLOSING, ShopSettings
 from leyden.errors import NotAllowed, NotFound
-from leyden.services.channels.checkout import record_payment, record_payments
-from leyden.services.channels.shop import CLOSING, ShopSettings
+from tests.channels.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
 from tests.fakes.payments import PaymentFailed
-from tests.services.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
 
 
 async def test_paying_more_over_lightning_makes_credit(harness: ShopHarness) -> None:

@@ -4,19 +4,14 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState
-from leyden.domain.units import Sats
-from leyden.services.channels.shop import Lsps1Settings
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.shop import Lsps1Settings
 from leyden.values import replace
-from tests.services.shop_harness import (
-    HARBOUR,
-    LIGHTHOUSE,
-    ShopHarness,
-    request_of,
-)
-from tests.services.test_direct_channels import OTHER, PEER, PRICE, channel
-from tests.services.test_lsps1 import ordered, over_bolt8, over_http
+from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
+from tests.channels.test_direct_channels import OTHER, PEER, PRICE, channel
+from tests.channels.test_lsps1 import ordered, over_bolt8, over_http
 
 KEYS = [
     PEER,

@@ -19,22 +19,19 @@ from pathlib import Path
 import pytest
 
 from leyden import values
-from leyden.domain import ledger
-from leyden.domain.orders import ENDED, TICKETED, Order, Status
-from leyden.domain.payments import InvoiceState
-from leyden.domain.pricing import Channel, ChannelKind
-from leyden.domain.units import Sats
+from leyden.base.database.database import open_database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.units import Sats
+from leyden.channels.books.verify import verify
+from leyden.channels.direct import seller_watch
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import ENDED, TICKETED, Order, Status
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.rules.pricing import Channel, ChannelKind
 from leyden.errors import Away, Refused
-from leyden.services.channels import seller_watch
-from leyden.services.operators.verify import verify
-from leyden.storage.database import open_database
-from leyden.storage.secrets import Sealer
-from tests.conftest import NOW
-from tests.fakes.payments import FakePayments, PaymentFailed
-from tests.reaper import in_memory
-from tests.services.direct_model import GIVEN_UP, LOCK_LEFT
-from tests.services.mortal import Fuse, MortalDatabase, mortal
-from tests.services.shop_harness import (
+from tests.channels.direct_model import GIVEN_UP, LOCK_LEFT
+from tests.channels.mortal import Fuse, MortalDatabase, mortal
+from tests.channels.shop_harness import (
     HARBOUR,
     LIGHTHOUSE,
     PRICE,
@@ -42,7 +39,10 @@ from tests.services.shop_harness import (
     ShopHarness,
     request_of,
 )
-from tests.services.told import told
+from tests.conftest import NOW
+from tests.events.told import told
+from tests.fakes.payments import FakePayments, PaymentFailed
+from tests.reaper import in_memory
 
 _CHANCE = random.SystemRandom()
 _PROVEN_EVERY = 20

@@ -5,26 +5,32 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import GONE, InvoiceState, Outpoint, Output
-from leyden.domain.pricing import Quote
-from leyden.domain.tickets import Lease, NoTicket, Progress, Ticket, TicketState
-from leyden.domain.units import Sats
+from leyden.base.database.statements import Statement
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.work import Work
+from leyden.channels.books.verify import verify
+from leyden.channels.checkout import TicketMaker, record_payment
+from leyden.channels.money import corrections, credit
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import GONE, InvoiceState, Outpoint, Output
+from leyden.channels.rules.pricing import Quote
+from leyden.channels.shop import TICKET, WITHDRAWAL
+from leyden.channels.tickets.outstanding import OrderBook
+from leyden.channels.tickets.rules.tickets import (
+    Lease,
+    NoTicket,
+    Progress,
+    Ticket,
+    TicketState,
+)
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.tickets.tickets import apply_progress
 from leyden.errors import SoldOut, Stale
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels import corrections, credit
-from leyden.services.channels.book import OrderBook
-from leyden.services.channels.checkout import TicketMaker, record_payment
-from leyden.services.channels.shop import TICKET, WITHDRAWAL
-from leyden.services.channels.tickets import apply_progress
-from leyden.services.operators.verify import verify
-from leyden.storage.statements import Statement
-from leyden.tasks.work import Work
 from leyden.values import replace
+from tests.channels.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
+from tests.channels.test_refunds import rewrite
 from tests.metrics import Observed
-from tests.services.shop_harness import HARBOUR, PRICE, ShopHarness, request_of
-from tests.services.test_refunds import rewrite
 
 
 async def test_a_lightning_payment_buys_a_ticket(harness: ShopHarness) -> None:

@@ -5,25 +5,17 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain.payments import PaymentRequest, PaymentUpdate
-from leyden.services.channels.shop import EVERYTHING
-from leyden.services.operators.treasury_check import (
-    TREASURY_CHECK,
-    TreasuryComparison,
-)
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.storage.treasury_checks import TreasuryCheck
-from leyden.tasks.work import Work
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.tasks.work import Work
+from leyden.channels.books.treasury_check import TREASURY_CHECK, TreasuryComparison
+from leyden.channels.rows.treasury_checks import TreasuryCheck
+from leyden.channels.rules.payments import PaymentRequest, PaymentUpdate
+from leyden.channels.shop import EVERYTHING
 from leyden.values import replace
+from tests.base.due_tasks import claim_due
+from tests.channels.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
 from tests.fakes.payments import FakePayments
-from tests.services.due_tasks import claim_due
-from tests.services.shop_harness import (
-    LIGHTHOUSE,
-    PRICE,
-    ShopHarness,
-    request_of,
-)
 
 HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 

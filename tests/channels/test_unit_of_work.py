@@ -5,20 +5,20 @@ from pathlib import Path
 import pytest
 
 import leyden
-from leyden.domain import ledger
-from leyden.domain.accounts import Organization
-from leyden.domain.orders import Status
-from leyden.domain.payments import Invoice, InvoiceState
-from leyden.domain.units import Sats
+from leyden.base.database.database import Database
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.rows.tasks import Claim
+from leyden.channels.books.verify import verify
+from leyden.channels.checkout import decide
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Status
+from leyden.channels.rules.payments import Invoice, InvoiceState
+from leyden.channels.shop import TICKET, ShopSettings
+from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import NotFound, Stale
-from leyden.services.channels.checkout import decide
-from leyden.services.channels.shop import TICKET, ShopSettings
-from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.services.operators.verify import verify
-from leyden.storage.database import Database
-from leyden.storage.tasks import Claim
+from tests.channels.stored_order import QUOTE, an_order
 from tests.conftest import NOW
-from tests.services.stored_order import QUOTE, an_order
 
 MANY = 600  # more than one statement takes
 
@@ -125,4 +125,4 @@ def test_one_place_writes_the_ledger_and_saves_orders() -> None:
         for text in [file.read_text()]
         if ".ledger.post(" in text or ".orders.save(" in text
     }
-    assert writers == {"services/channels/unit_of_work.py"}
+    assert writers == {"channels/unit_of_work.py"}

@@ -4,17 +4,18 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.orders import Order, Status
-from leyden.domain.pricing import Channel, Terms
-from leyden.domain.tickets import Lease, Progress, TicketState
-from leyden.domain.units import Sats
-from leyden.services.channels import corrections, credit, quotes
-from leyden.services.channels.tickets import apply_progress
-from leyden.services.operators.verify import verify
-from leyden.storage.statements import Statement
+from leyden.base.database.statements import Statement
+from leyden.base.rules.units import Sats
+from leyden.channels import quotes
+from leyden.channels.books.verify import verify
+from leyden.channels.money import corrections, credit
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.pricing import Channel, Terms
+from leyden.channels.tickets.rules.tickets import Lease, Progress, TicketState
+from leyden.channels.tickets.tickets import apply_progress
 from leyden.values import replace
-from tests.services.shop_harness import (
+from tests.channels.shop_harness import (
     CHANNEL,
     HARBOUR,
     LIGHTHOUSE,

@@ -6,14 +6,14 @@ from datetime import timedelta
 import pytest
 from prometheus_client import REGISTRY
 
-from leyden.domain.auction import AuctionAccount
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.work import Work
+from leyden.channels.shop import EVERYTHING, UPKEEP
+from leyden.channels.tickets import pool_account
+from leyden.channels.tickets.rules.auction import AuctionAccount
 from leyden.errors import MarketAway, MarketRefused
-from leyden.services.channels import pool_account
-from leyden.services.channels.shop import EVERYTHING, UPKEEP
-from leyden.tasks.work import Work
 from leyden.values import replace
-from tests.services.shop_harness import ShopHarness, request_of
+from tests.channels.shop_harness import ShopHarness, request_of
 
 HEIGHT = 900_000
 WELL = AuctionAccount(

@@ -9,18 +9,18 @@ from collections.abc import AsyncIterator, Callable
 
 import pytest
 
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState
-from leyden.domain.units import Sats
-from leyden.services.operators.verify import verify
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.storage.statements import OnlyReads, Row, Run, Statement, Value
-from leyden.storage.stores import Stores
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.database.statements import OnlyReads, Row, Run, Statement, Value
+from leyden.base.database.stores import Stores
+from leyden.base.rules.units import Sats
+from leyden.channels.books.verify import verify
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import InvoiceState
 from leyden.values import replace
-from tests.services.hesitant import Happens
-from tests.services.mortal import Fuse, MortalDatabase
-from tests.services.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
+from tests.channels.hesitant import Happens
+from tests.channels.mortal import Fuse, MortalDatabase
+from tests.channels.shop_harness import LIGHTHOUSE, PRICE, ShopHarness, request_of
 
 
 class Books(ShopHarness):

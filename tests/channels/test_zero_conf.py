@@ -4,13 +4,13 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from leyden.domain.openings import LSPS, SCID_ALIAS, ZERO_CONF
+from leyden.channels.direct import zero_conf
+from leyden.channels.direct.rules.openings import LSPS, SCID_ALIAS, ZERO_CONF
 from leyden.errors import Malformed
-from leyden.services.channels import zero_conf
 from leyden.values import replace
-from tests.domain.nodes import a_node, some_settings
-from tests.services.shop_harness import ShopHarness
-from tests.services.test_direct_channels import PEER
+from tests.channels.shop_harness import ShopHarness
+from tests.channels.test_direct_channels import PEER
+from tests.nodes.rules.nodes import a_node, some_settings
 
 BOTH = a_node(settings=some_settings(zeroconf=True, optionscidalias=True))
 

@@ -17,32 +17,32 @@ from typing import Any, TypeVar
 
 import pytest
 
-from leyden import logs
-from leyden.api.app import Api
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.public import Public
-from leyden.api.server import bind, serving
-from leyden.certificates.authority import open_or_create
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.loops import shop_queues
+from leyden.app.serving.api import Api
+from leyden.app.serving.public import Public
+from leyden.base import logs
+from leyden.base.database.database import open_database
+from leyden.base.database.secrets import Keyring, Sealer
+from leyden.base.http.server import bind, serving
+from leyden.base.platform import Platform
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings
+from leyden.base.tasks.worker import Worker
+from leyden.channels.money import credit
+from leyden.channels.payment_stream import listen
+from leyden.channels.shop import Shop, ShopSettings
+from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.client import Client
-from leyden.domain.times import utc_now
-from leyden.loops import shop_queues
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels import credit
-from leyden.services.channels.payment_stream import listen
-from leyden.services.channels.shop import Shop, ShopSettings
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.events.tails import Tails
-from leyden.services.people import accounts, api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import open_database
-from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks.worker import Worker
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.tails import Tails
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.people import accounts, api_keys
 from tests.fakes.payments import FakePayments
 from tests.fakes.seller import FakeSeller
 from tests.fakes.sender import FakeSender
-from tests.services.fleet_harness import FleetHarness
-from tests.services.plenty import PLENTY
+from tests.nodes.fleet_harness import FleetHarness
+from tests.people.plenty import PLENTY
 
 Result = TypeVar("Result")
 

@@ -11,7 +11,7 @@ import pytest
 from leyden.client import channels
 from leyden.client.channels import Channel
 from leyden.client.lnd import Lnd
-from tests.webhooks.conftest import Serving
+from tests.events.webhooks.conftest import Serving
 
 API = "harbour-light.nodes.localhost"
 PEER = "02" + "ab" * 32

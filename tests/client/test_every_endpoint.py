@@ -8,18 +8,10 @@ from typing import get_type_hints
 import msgspec
 
 import leyden.client as library
-from leyden.api.endpoints import OPERATIONS
-from leyden.client import (
-    Client,
-    backups,
-    events,
-    flow,
-    nodes,
-    subscriptions,
-    webhooks,
-)
-from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE
+from leyden.app.endpoints import OPERATIONS
+from leyden.client import Client, backups, events, flow, nodes, subscriptions, webhooks
 from tests.client.harbour import Harbour
+from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE
 
 
 def test_the_library_has_no_shapes_of_its_own() -> None:

@@ -13,8 +13,8 @@ import pytest
 
 from leyden.client import ApiError, Client
 from leyden.client.wire import Server, address
-from tests.api.nodes.conftest import FOREIGN, NEW_NODE
 from tests.client.harbour import Harbour
+from tests.nodes.api.nodes.conftest import FOREIGN, NEW_NODE
 
 CAPACITY = 1_000_000
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.keywrap import aes_key_wrap
 
-from leyden.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.client import jwe, vault
 from leyden.client.vault import Backup
 from leyden.errors import CannotOpen, Malformed, WrongPassword
+from leyden.nodes.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from tests.programs import needs
 
 NODE = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
@@ -278,7 +278,15 @@ def test_nothing_secret_is_in_a_repr(sealed: str) -> None:
     assert sealed not in repr(anew)
 
 
-KEYS = Path(__file__).parents[2] / "src" / "leyden" / "web" / "static" / "wallet"
+KEYS = (
+    Path(__file__).parents[2]
+    / "src"
+    / "leyden"
+    / "base"
+    / "pages"
+    / "static"
+    / "wallet"
+)
 BY_THE_PAGE = """
 const [keys, does, text, password, about] = process.argv.slice(1);
 const jwe = await import(`${keys}/jwe.js`);

@@ -13,27 +13,21 @@ import sys
 from ipaddress import IPv4Network
 from pathlib import Path
 
-from leyden.domain.nodes import RuntimeName, Status
-from leyden.domain.relocations import Step
-from leyden.domain.times import utc_now
+from leyden.app.loops import fleet_queues
+from leyden.base.rules.times import utc_now
+from leyden.base.tasks.worker import Worker
 from leyden.errors import NotAllowed
 from leyden.lnd.trust import trusting
-from leyden.loops import fleet_queues
-from leyden.runtimes.composite import SeveralRuntimes
-from leyden.runtimes.layout import Layout
-from leyden.runtimes.local import LocalRuntime
-from leyden.runtimes.local_side import LocalSide
-from leyden.runtimes.placement import Placement
-from leyden.services.nodes import relocations
-from leyden.services.nodes.fleet import (
-    EVERYTHING,
-    NODE,
-    RELOCATION,
-    WATCH,
-    Fleet,
-)
-from leyden.services.nodes.watchers import Watching
-from leyden.tasks.worker import Worker
+from leyden.nodes import relocations
+from leyden.nodes.fleet import EVERYTHING, NODE, RELOCATION, WATCH, Fleet
+from leyden.nodes.rules.nodes import RuntimeName, Status
+from leyden.nodes.rules.relocations import Step
+from leyden.nodes.runtimes.composite import SeveralRuntimes
+from leyden.nodes.runtimes.local.layout import Layout
+from leyden.nodes.runtimes.local.local import LocalRuntime
+from leyden.nodes.runtimes.local.local_side import LocalSide
+from leyden.nodes.runtimes.local.placement import Placement
+from leyden.nodes.watchers import Watching
 from leyden.values import replace
 from tests.crash.node_victim import KEY, PROCESS, fleet_in
 from tests.crash.victim import say

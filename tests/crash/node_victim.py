@@ -14,38 +14,32 @@ import uuid
 from ipaddress import IPv4Network
 from pathlib import Path
 
-from leyden.certificates.authority import open_or_create
-from leyden.domain.accounts import Organization
-from leyden.domain.nodes import Network, Status, Type
-from leyden.domain.times import utc_now
-from leyden.domain.versions import Version
-from leyden.lnd.chains import Chain, Neutrino
+from leyden.app.loops import fleet_queues
+from leyden.base.database import schema
+from leyden.base.database.database import open_database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import utc_now
+from leyden.base.tasks.worker import Worker
 from leyden.lnd.trust import trusting
-from leyden.loops import fleet_queues
-from leyden.runtimes.layout import Ground, Layout
-from leyden.runtimes.local import LocalRuntime
-from leyden.runtimes.local_homes import LocalHomes
-from leyden.runtimes.placement import Placement
-from leyden.services.nodes import creation
-from leyden.services.nodes.creation import NodeParameters
-from leyden.services.nodes.fleet import (
-    EVERYTHING,
-    NODE,
-    WATCH,
-    Fleet,
-    FleetSettings,
-)
-from leyden.services.nodes.start_limits import StartLimit
-from leyden.services.nodes.watchers import Watching
-from leyden.storage import schema
-from leyden.storage.database import open_database
-from leyden.storage.homes import Home, Process
-from leyden.storage.secrets import Sealer
-from leyden.tasks.worker import Worker
+from leyden.nodes import creation
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.creation import NodeParameters
+from leyden.nodes.fleet import EVERYTHING, NODE, WATCH, Fleet, FleetSettings
+from leyden.nodes.lnd.chains import Chain, Neutrino
+from leyden.nodes.rows.homes import Home, Process
+from leyden.nodes.rules.nodes import Network, Status, Type
+from leyden.nodes.rules.versions import Version
+from leyden.nodes.runtimes.local.layout import Ground, Layout
+from leyden.nodes.runtimes.local.local import LocalRuntime
+from leyden.nodes.runtimes.local.local_homes import LocalHomes
+from leyden.nodes.runtimes.local.placement import Placement
+from leyden.nodes.start_limits import StartLimit
+from leyden.nodes.watchers import Watching
 from tests.crash.victim import KEYRING, say
 from tests.fakes.gateway import FakeGateway
-from tests.services.fleet_harness import SETTINGS
-from tests.services.plenty import PLENTY
+from tests.nodes.fleet_harness import SETTINGS
+from tests.people.plenty import PLENTY
 
 KEY = uuid.UUID("0b5c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55")
 TEAM = "harbour"

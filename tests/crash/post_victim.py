@@ -11,27 +11,23 @@ import sys
 from datetime import timedelta
 from functools import partial
 
-from leyden.domain.accounts import Scope
-from leyden.domain.events import TYPES, Event
-from leyden.domain.times import utc_now
-from leyden.services.deliveries import subscriptions
-from leyden.services.deliveries.dispatchers import (
-    Dispatcher,
-    DispatcherSettings,
-    deliver,
-)
-from leyden.services.deliveries.subscriptions import Wanted
-from leyden.storage.database import open_database
-from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import NODE_WEBHOOKS, SUBSCRIPTIONS
-from leyden.tasks.queues import Queue
-from leyden.tasks.worker import Worker
-from leyden.webhooks.egress import Egress
-from leyden.webhooks.sender import HttpSender
+from leyden.base.database.database import open_database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.accounts import Scope
+from leyden.base.rules.times import utc_now
+from leyden.base.tasks.queues import Queue
+from leyden.base.tasks.worker import Worker
+from leyden.events import subscriptions
+from leyden.events.dispatchers import Dispatcher, DispatcherSettings, deliver
+from leyden.events.rows.subscriptions import NODE_WEBHOOKS, SUBSCRIPTIONS
+from leyden.events.rules.events import TYPES, Event
+from leyden.events.subscriptions import Wanted
+from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.sender import HttpSender
 from tests.crash.victim import KEYRING, say
-from tests.domain.nodes import a_node
-from tests.services.post import Post
-from tests.webhooks.conftest import ANYTHING, LOOPBACK
+from tests.events.post import Post
+from tests.events.webhooks.conftest import ANYTHING, LOOPBACK
+from tests.nodes.rules.nodes import a_node
 
 TEAM, SUBSCRIPTION = "harbour", "1S"
 

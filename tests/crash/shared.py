@@ -11,13 +11,18 @@ from collections.abc import AsyncGenerator, Iterator, Mapping, Sequence
 from datetime import timedelta
 from pathlib import Path
 
-from leyden.domain.openings import Coin, Opening, OpeningRefused, SellerWallet
-from leyden.domain.payments import Outpoint, PaymentRequest, PaymentUpdate
-from leyden.domain.pricing import Quote
-from leyden.domain.tickets import NoTicket, Progress, Ticket
-from leyden.domain.units import Sats
-from leyden.market.simulated import SimulatedMarket
-from leyden.sellers.base import WantedOpening
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.base import WantedOpening
+from leyden.channels.direct.rules.openings import (
+    Coin,
+    Opening,
+    OpeningRefused,
+    SellerWallet,
+)
+from leyden.channels.rules.payments import Outpoint, PaymentRequest, PaymentUpdate
+from leyden.channels.rules.pricing import Quote
+from leyden.channels.tickets.rules.tickets import NoTicket, Progress, Ticket
+from leyden.channels.tickets.simulated import SimulatedMarket
 from tests.fakes.payments import FakePayments
 from tests.fakes.seller import FakeSeller
 

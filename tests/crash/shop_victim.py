@@ -14,31 +14,27 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TypeVar
 
-from leyden.domain.accounts import Organization
-from leyden.domain.coupons import Coupon
-from leyden.domain.orders import Order, Status
-from leyden.domain.pricing import Channel
-from leyden.domain.times import utc_now
-from leyden.domain.units import Sats
+from leyden.app.loops import shop_queues
+from leyden.base.database.database import open_database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import utc_now
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.worker import Worker
+from leyden.channels import checkout, orders
+from leyden.channels.money import credit
+from leyden.channels.money.rules.coupons import Coupon
+from leyden.channels.payment_stream import listen
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.pricing import Channel
+from leyden.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
 from leyden.errors import Away, NotAllowed, NotFound, Stale, Taken
-from leyden.loops import shop_queues
-from leyden.services.channels import checkout, credit, orders
-from leyden.services.channels.payment_stream import listen
-from leyden.services.channels.shop import (
-    EVERYTHING,
-    TICKETS,
-    Shop,
-    ShopSettings,
-)
-from leyden.storage.database import open_database
-from leyden.storage.secrets import Sealer
-from leyden.tasks.worker import Worker
 from leyden.values import replace
+from tests.channels.shop_harness import CHANNEL, PRICE, request_of
 from tests.crash.shared import SharedMarket, SharedSeller, SharedTreasury
 from tests.crash.victim import KEYRING, say
 from tests.fakes.payments import PaymentFailed
-from tests.services.plenty import PLENTY
-from tests.services.shop_harness import CHANNEL, PRICE, request_of
+from tests.people.plenty import PLENTY
 
 Result = TypeVar("Result")
 

@@ -5,14 +5,15 @@ import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from leyden.domain import cursors, ledger
-from leyden.domain.cursors import Cursor
-from leyden.domain.events import TYPES, KeptEvent
-from leyden.domain.orders import Status
-from leyden.services.channels import order_events
-from leyden.services.events import log
-from leyden.storage.database import Database, open_database
-from leyden.storage.stores import Stores
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.stores import Stores
+from leyden.channels import order_events
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Status
+from leyden.events import log
+from leyden.events.rules import cursors
+from leyden.events.rules.cursors import Cursor
+from leyden.events.rules.events import TYPES, KeptEvent
 
 _LOOK_S = 0.02
 

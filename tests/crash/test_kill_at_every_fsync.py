@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from leyden.base.database import schema
 from leyden.errors import Unauthorized
-from leyden.services.people import api_keys
-from leyden.storage import schema
+from leyden.people import api_keys
 from tests.crash import victim
 from tests.crash.conftest import EVERY_TASK, Said, places, run_victim, some_or_all
 

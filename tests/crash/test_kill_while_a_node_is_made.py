@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from leyden import processes
-from tests.contracts.runtimes import a_loopback_network, install_stand_in
+from leyden.base import processes
 from tests.crash import node_victim
 from tests.crash.conftest import Said, places, some_or_all
+from tests.nodes.contracts.runtimes import a_loopback_network, install_stand_in
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(600)]
 

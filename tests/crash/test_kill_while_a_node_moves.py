@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden import processes
-from tests.contracts.runtimes import a_loopback_network, install_stand_in
+from leyden.base import processes
 from tests.crash import move_victim
 from tests.crash.conftest import Said, places, some_or_all
 from tests.crash.test_kill_while_a_node_is_made import folder, lnds, run_victim
+from tests.nodes.contracts.runtimes import a_loopback_network, install_stand_in
 
 __all__ = ["folder"]
 

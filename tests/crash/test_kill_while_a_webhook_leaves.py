@@ -7,7 +7,7 @@ import pytest
 
 from tests.crash import post_victim
 from tests.crash.conftest import places, run_victim, some_or_all
-from tests.webhooks.conftest import Receiver
+from tests.events.webhooks.conftest import Receiver
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(600)]
 

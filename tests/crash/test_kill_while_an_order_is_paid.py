@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.services.operators.verify import verify
+from leyden.channels.books.verify import verify
+from leyden.channels.rules import ledger
+from tests.channels.shop_harness import PRICE
 from tests.crash import shop_victim
 from tests.crash.conftest import Said, places, run_victim, some_or_all
 from tests.crash.shared import SharedSeller
 from tests.crash.shop_victim import LEFT, TEAM, WORTH
 from tests.crash.tails import check_events
 from tests.fakes.channels import FEE_VBYTES
-from tests.services.shop_harness import PRICE
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(900)]
 

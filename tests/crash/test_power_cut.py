@@ -17,13 +17,14 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.orders import Status
-from leyden.services.channels import checkout, credit, orders
-from leyden.services.operators.verify import verify
-from leyden.storage import schema
+from leyden.base.database import schema
+from leyden.channels import checkout, orders
+from leyden.channels.books.verify import verify
+from leyden.channels.money import credit
+from leyden.channels.rules.orders import Status
+from tests.channels.shop_harness import PRICE
 from tests.crash import shop_victim
 from tests.crash.shop_victim import TEAM, WORTH, order_id
-from tests.services.shop_harness import PRICE
 
 pytestmark = [pytest.mark.usefixtures("strace"), pytest.mark.timeout(300)]
 

@@ -11,13 +11,13 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.orders import Status
-from leyden.services.operators.verify import verify
+from leyden.channels.books.verify import verify
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Status
+from tests.channels.shop_harness import PRICE
 from tests.crash import shop_victim
 from tests.crash.shop_victim import COUPONS, ORDERS, TEAM, WORTH, order_id
 from tests.crash.tails import check_events, tailing
-from tests.services.shop_harness import PRICE
 
 pytestmark = [pytest.mark.full, pytest.mark.timeout(400)]
 

@@ -16,8 +16,8 @@ from typing import Any
 
 import pytest
 
+from tests.channels.shop_harness import PRICE
 from tests.installations import Customer, Installation, machine, until
-from tests.services.shop_harness import PRICE
 
 pytestmark = pytest.mark.timeout(400)
 

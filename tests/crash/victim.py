@@ -10,16 +10,16 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
-from leyden.domain.times import utc_now
-from leyden.services.people import accounts, api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage import schema
-from leyden.storage.database import open_database
-from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks.queues import Queue
-from leyden.tasks.work import Work
-from leyden.tasks.worker import Worker
+from leyden.base.database import schema
+from leyden.base.database.database import open_database
+from leyden.base.database.secrets import Keyring, Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings
+from leyden.base.tasks.queues import Queue
+from leyden.base.tasks.work import Work
+from leyden.base.tasks.worker import Worker
+from leyden.people import accounts, api_keys
 
 KEYS = 2
 TASKS = 4

@@ -14,8 +14,15 @@ from typing import Any
 import pytest
 import yaml
 
-from leyden import settings
-from leyden.app import (
+from leyden.base import settings
+from leyden.base.database.secrets import load_keyring
+from leyden.base.settings import Settings
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.gateway.bootstrap import flags
+from leyden.nodes.gateway.discovery import DiscoveryGateway
+from leyden.nodes.gateway.prepared import BOOTSTRAP
+from leyden.nodes.runtimes.kubernetes import permissions, volume_policy
+from leyden.nodes.wiring import (
     cluster_keys,
     clusters,
     gateways,
@@ -23,16 +30,9 @@ from leyden.app import (
     peer_addresses,
     routes_listener,
 )
-from leyden.certificates.authority import Authority
-from leyden.gateway.bootstrap import flags
-from leyden.gateway.discovery import DiscoveryGateway
-from leyden.gateway.prepared import BOOTSTRAP
-from leyden.runtimes.kubernetes import permissions, volume_policy
-from leyden.settings import Settings
-from leyden.storage.secrets import load_keyring
 from leyden.values import replace
-from tests.devcluster.clusters import program
 from tests.programs import built
+from tests.workshop.devcluster.clusters import program
 
 ROOT = Path(__file__).parents[2] / "deploy"
 EVERYWHERE = "0.0.0.0"  # noqa: S104  within a pod

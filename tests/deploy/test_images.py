@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.build import default_cache
 from leyden_workshop.compiler.toolchain import find_uv
 from tests.images import ROOT, bench
 from tests.programs import built
@@ -74,7 +74,7 @@ def test_an_lnd_is_built_as_daemons_are(number: int) -> None:
     for name, value in tools.stamps.items():
         assert f"-X {name}={value}" in build
     assert build.split()[-1] == lnd.package
-    assert tools.folder == ROOT / f"src/leyden/daemons/lnd-{version}"
+    assert tools.folder == ROOT / f"src/leyden/base/daemons/lnd-{version}"
     machine = (FOLDER / "machine/Dockerfile").read_text()
     assert f"lnd:v{lnd.version} " in machine
     assert f"/opt/lnd/{version}/lnd" in machine

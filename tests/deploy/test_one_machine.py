@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 import yaml
 
-from leyden import settings
-from leyden.app.local_egress import LOCK
-from leyden.cli.commands import COMMANDS
-from tests.devcluster.clusters import until
+from leyden.app.commands import COMMANDS
+from leyden.base import settings
+from leyden.nodes.wiring.local_egress import LOCK
 from tests.installations import SETTINGS
 from tests.ports import free_ports
 from tests.programs import require
+from tests.workshop.devcluster.clusters import until
 
 ROOT = Path(__file__).parents[2] / "deploy"
 UNITS = sorted((ROOT / "systemd").glob("*.service"))

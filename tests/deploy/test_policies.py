@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from leyden.domain.addresses import PUBLIC_V6, SPECIAL_V4, SPECIAL_V6
-from leyden.domain.versions import OFFERED
-from leyden.runtimes.kubernetes import manifests
-from leyden.runtimes.kubernetes.template import Template
+from leyden.base.rules.addresses import PUBLIC_V6, SPECIAL_V4, SPECIAL_V6
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.kubernetes import manifests
+from leyden.nodes.runtimes.kubernetes.template import Template
 from tests.deploy.policies import End, passes
 from tests.deploy.test_chart import rendered
-from tests.domain.nodes import a_node
+from tests.nodes.rules.nodes import a_node
 
 MANIFEST = Path(__file__).parents[2] / "deploy/kubernetes/leyden.yaml"
 BESIDE = MANIFEST.with_name("nodes-policy.yaml")

@@ -2,15 +2,15 @@
 
 from datetime import timedelta
 
-from leyden.domain.times import Clock
-from leyden.emails.smtp import SmtpServer
-from leyden.services.deliveries import event_emails, letters
-from leyden.services.deliveries.emailing import Emailing
-from leyden.storage.database import Database
-from leyden.storage.emails import EMAILS
-from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import SUBSCRIPTIONS
-from leyden.tasks.work import Work
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.times import Clock
+from leyden.base.tasks.work import Work
+from leyden.events import event_emails, letters
+from leyden.events.emailing import Emailing
+from leyden.events.rows.emails import EMAILS
+from leyden.events.rows.subscriptions import SUBSCRIPTIONS
+from leyden.events.smtp import SmtpServer
 
 ORIGIN = "http://dashboard.example:8000"
 _RUNS = {EMAILS: letters.send, SUBSCRIPTIONS: event_emails.deliver}

@@ -6,21 +6,21 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from leyden.domain.accounts import Organization
-from leyden.domain.deliveries import Answer
-from leyden.domain.events import Event
-from leyden.domain.nodes import Node
-from leyden.services.deliveries.dispatchers import Dispatcher, deliver
-from leyden.services.nodes import announcements, home_events, node_events, webhooks
-from leyden.storage.database import Database
-from leyden.storage.launch_specs import SealedLaunchSpec
-from leyden.storage.secrets import Sealer
-from leyden.storage.subscription_deliveries import Sent
-from leyden.storage.subscriptions import NODE_WEBHOOKS, webhook_secret_purpose
-from leyden.tasks.work import Work
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.accounts import Organization
+from leyden.base.tasks.work import Work
+from leyden.events.dispatchers import Dispatcher, deliver
+from leyden.events.rows.subscription_deliveries import Sent
+from leyden.events.rows.subscriptions import NODE_WEBHOOKS, webhook_secret_purpose
+from leyden.events.rules.deliveries import Answer
+from leyden.events.rules.events import Event
+from leyden.nodes import announcements, home_events, node_events, webhooks
+from leyden.nodes.rows.launch_specs import SealedLaunchSpec
+from leyden.nodes.rules.nodes import Node
 from leyden.values import replace
-from tests.domain.nodes import NOON, a_node, some_settings
 from tests.fakes.sender import FakeSender, Received
+from tests.nodes.rules.nodes import NOON, a_node, some_settings
 
 URL = "https://hooks.harbour.test/leyden"
 SECRET = "3f" * 32

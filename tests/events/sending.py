@@ -2,9 +2,9 @@
 
 from datetime import timedelta
 
-from leyden.services.deliveries.dispatchers import Dispatcher, deliver
-from leyden.storage.subscriptions import SUBSCRIPTIONS
-from leyden.tasks.work import Work
+from leyden.base.tasks.work import Work
+from leyden.events.dispatchers import Dispatcher, deliver
+from leyden.events.rows.subscriptions import SUBSCRIPTIONS
 
 
 async def send_all(dispatcher: Dispatcher) -> None:

@@ -4,22 +4,18 @@ import json
 
 import pytest
 
-from leyden.domain.accounts import Organization, Scope
-from leyden.domain.chat import Format
-from leyden.domain.deliveries import Answer
-from leyden.domain.events import Event
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.accounts import Organization, Scope
 from leyden.errors import Conflict, Malformed
-from leyden.services.deliveries import (
-    manual_deliveries,
-    owned_subscriptions,
-    subscriptions,
-)
-from leyden.services.deliveries.subscriptions import Wanted
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import Subscription
+from leyden.events import manual_deliveries, owned_subscriptions, subscriptions
+from leyden.events.rows.subscriptions import Subscription
+from leyden.events.rules.chat import Format
+from leyden.events.rules.deliveries import Answer
+from leyden.events.rules.events import Event
+from leyden.events.subscriptions import Wanted
 from tests.conftest import NOW
-from tests.services.test_subscriptions import ALL, TEAM, Office
+from tests.events.test_subscriptions import ALL, TEAM, Office
 
 SLACK = "https://hooks.slack.test/services/T0/B0/lantern"
 SHOWN = "https://hooks.slack.test/…"

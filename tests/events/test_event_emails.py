@@ -9,7 +9,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain.accounts import (
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import (
     Membership,
     Organization,
     Person,
@@ -17,27 +21,23 @@ from leyden.domain.accounts import (
     Scope,
     new_id,
 )
-from leyden.domain.events import Event
-from leyden.domain.letters import Letter
-from leyden.domain.sign_in import Belonging, Session, SignedIn
+from leyden.base.rules.sign_in import Belonging, Session, SignedIn
+from leyden.base.settings import Settings
+from leyden.base.tasks.work import Work
 from leyden.errors import NotFound
-from leyden.services.deliveries import event_emails, letters, owned_subscriptions
-from leyden.services.deliveries.emailing import FAILING, REFUSALS, Emailing
-from leyden.services.operators.alarms import list_alarms
-from leyden.services.people import email_choices
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.emails import EMAILS
-from leyden.storage.secrets import Sealer
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import SUBSCRIPTIONS
-from leyden.tasks.work import Work
+from leyden.events import event_emails, letters, owned_subscriptions
+from leyden.events.emailing import FAILING, REFUSALS, Emailing
+from leyden.events.rows.emails import EMAILS
+from leyden.events.rows.subscriptions import SUBSCRIPTIONS
+from leyden.events.rules.events import Event
+from leyden.events.rules.letters import Letter
+from leyden.operators.alarms import list_alarms
+from leyden.people import email_choices
+from tests.channels.hesitant import Hesitant
 from tests.conftest import NOW
+from tests.events.emailed import emailing, send_emails
 from tests.lock_waits import until_stuck
 from tests.mail_server import MailServer, mail_server, text
-from tests.services.emailed import emailing, send_emails
-from tests.services.hesitant import Hesitant
 
 TEAM, ADA = "harbour", "ada@example.org"
 

@@ -11,31 +11,26 @@ from typing import Any, cast
 import pytest
 from standardwebhooks import Webhook
 
-from leyden.domain.accounts import Organization, Scope
-from leyden.domain.deliveries import Answer
-from leyden.domain.events import TYPES, Event
-from leyden.domain.webhooks import verify
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.database.statements import Run, Statement
+from leyden.base.database.stores import Stores
+from leyden.base.rules.accounts import Organization, Scope
+from leyden.channels.books.verify import verify as verify_books
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound, TooMany
-from leyden.services.deliveries import (
-    manual_deliveries,
-    owned_subscriptions,
-    subscriptions,
-)
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.deliveries.subscriptions import MOST, Wanted
-from leyden.services.events import log
-from leyden.services.operators.verify import verify as verify_books
-from leyden.storage.database import Database
-from leyden.storage.events import Events, Page
-from leyden.storage.secrets import Sealer
-from leyden.storage.statements import Run, Statement
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import Subscription
+from leyden.events import log, manual_deliveries, owned_subscriptions, subscriptions
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.rows.events import Events, Page
+from leyden.events.rows.subscriptions import Subscription
+from leyden.events.rules.deliveries import Answer
+from leyden.events.rules.events import TYPES, Event
+from leyden.events.rules.webhooks import verify
+from leyden.events.subscriptions import MOST, Wanted
+from tests.channels.hesitant import Hesitant
+from tests.channels.mortal import Fuse, MortalDatabase
 from tests.conftest import NOW
+from tests.events.sending import send_all
 from tests.fakes.sender import FakeSender, Received
-from tests.services.hesitant import Hesitant
-from tests.services.mortal import Fuse, MortalDatabase
-from tests.services.sending import send_all
 
 URL = "https://hooks.harbour.test/events"
 OTHER_URL = "https://hooks.shore.test/events"

@@ -2,26 +2,27 @@
 
 import pytest
 
-from leyden.domain.accounts import Role
-from leyden.domain.events import TYPES
-from leyden.domain.orders import Order, Status
-from leyden.services.channels import corrections, order_events
-from leyden.services.channels.corrections import Correction
-from leyden.services.people import accounts, api_keys, invitations, team
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from tests.conftest import NOW
-from tests.services.shop_harness import (
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.base.settings import Settings
+from leyden.channels import order_events
+from leyden.channels.money import corrections
+from leyden.channels.money.corrections import Correction
+from leyden.channels.rules.orders import Order, Status
+from leyden.events.rules.events import TYPES
+from leyden.people import accounts, api_keys, invitations, team
+from tests.channels.shop_harness import (
     HARBOUR,
     LIGHTHOUSE,
     PRICE,
     ShopHarness,
     request_of,
 )
-from tests.services.stored_order import ORDER
-from tests.services.told import told, types_told
+from tests.channels.stored_order import ORDER
+from tests.conftest import NOW
+from tests.events.told import told, types_told
 
 TICKETED = ["order.created", "payment.received", "order.paid", "order.ticket_ready"]
 

@@ -10,23 +10,23 @@ from functools import partial
 import pytest
 from aiohttp.abc import ResolveResult
 
-from leyden.domain.accounts import Organization
-from leyden.domain.nodes import Node
-from leyden.domain.times import utc_now
-from leyden.services.deliveries.concurrency import Concurrency
-from leyden.services.deliveries.dispatchers import Dispatcher, deliver
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import NODE_WEBHOOKS
-from leyden.tasks.queues import Queue
-from leyden.tasks.worker import Worker
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import utc_now
+from leyden.base.tasks.queues import Queue
+from leyden.base.tasks.worker import Worker
+from leyden.events.concurrency import Concurrency
+from leyden.events.dispatchers import Dispatcher, deliver
+from leyden.events.rows.subscriptions import NODE_WEBHOOKS
+from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.sender import HttpSender
+from leyden.nodes.rules.nodes import Node
 from leyden.values import replace
-from leyden.webhooks.egress import Egress
-from leyden.webhooks.sender import HttpSender
-from tests.domain.nodes import NOON, a_node
-from tests.services.post import Post
+from tests.events.post import Post
+from tests.events.webhooks.conftest import ANYTHING, LOOPBACK, FixedResolver, Receiver
+from tests.nodes.rules.nodes import NOON, a_node
 from tests.waiting import until
-from tests.webhooks.conftest import ANYTHING, LOOPBACK, FixedResolver, Receiver
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 

@@ -5,10 +5,10 @@ from typing import Any
 
 import msgspec
 
-from leyden.domain import cursors
-from leyden.domain.events import TYPES
-from leyden.services.events import log
-from leyden.storage.database import Database
+from leyden.base.database.database import Database
+from leyden.events import log
+from leyden.events.rules import cursors
+from leyden.events.rules.events import TYPES
 
 
 async def told(

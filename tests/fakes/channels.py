@@ -2,11 +2,11 @@
 
 import hashlib
 
-from leyden.domain.fundings import WalletTransaction
-from leyden.domain.openings import Coin, Opening, OpeningState
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
-from leyden.sellers.base import WantedOpening
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.base import WantedOpening
+from leyden.channels.direct.rules.fundings import WalletTransaction
+from leyden.channels.direct.rules.openings import Coin, Opening, OpeningState
+from leyden.channels.rules.payments import Outpoint
 from leyden.values import Struct
 
 FEE_VBYTES = 154  # one input, a channel, and change

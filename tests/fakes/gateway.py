@@ -7,8 +7,8 @@ import asyncio
 from collections.abc import Iterable
 
 from leyden.errors import Away
-from leyden.gateway.base import Traffic
-from leyden.gateway.routes import Address, Listener, Route, filter_chains, table
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.gateway.routes import Address, Listener, Route, filter_chains, table
 from leyden.values import replace
 
 

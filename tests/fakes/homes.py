@@ -3,10 +3,10 @@
 import errno
 from collections.abc import Iterable, Mapping
 
-from leyden.domain.log_positions import LogPosition
-from leyden.domain.nodes import Node
-from leyden.lnd.tail import NewLines
-from leyden.runtimes.base import HomeChanges, Usage
+from leyden.nodes.lnd.tail import NewLines
+from leyden.nodes.rules.log_positions import LogPosition
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.base import HomeChanges, Usage
 from leyden.values import replace
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from cryptography import x509
 
-from leyden.certificates.authority import Authority, open_or_create
 from leyden.errors import AuthorityAway, AuthorityRefused
-from leyden.lnd.home import Tls
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.lnd.home import Tls
 
 WAIT = timedelta(seconds=3)
 

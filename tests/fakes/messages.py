@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import AsyncGenerator
 
+from leyden.channels.direct.messages import LONGEST, Message
 from leyden.errors import SellerAway
-from leyden.sellers.messages import LONGEST, Message
 
 
 class FakeMessages:

@@ -10,7 +10,8 @@ import hashlib
 from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
 
-from leyden.domain.payments import (
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.payments import (
     Holdings,
     Invoice,
     InvoiceState,
@@ -20,7 +21,6 @@ from leyden.domain.payments import (
     PaymentRequest,
     PaymentUpdate,
 )
-from leyden.domain.units import Sats
 from leyden.errors import TreasuryAway
 from leyden.values import Struct, field, replace
 

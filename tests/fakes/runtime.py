@@ -10,10 +10,10 @@ import asyncio
 import errno
 from collections.abc import AsyncGenerator
 
-from leyden.domain.nodes import Node
-from leyden.domain.observations import UNEXPLAINED, End, Observation, State
 from leyden.errors import CannotStart, Conflict, NodeAway
-from leyden.runtimes.base import Checkpoint, LaunchSpec, OnObservation
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.observations import UNEXPLAINED, End, Observation, State
+from leyden.nodes.runtimes.base import Checkpoint, LaunchSpec, OnObservation
 
 
 class FakeRuntime:

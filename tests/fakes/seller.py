@@ -8,8 +8,11 @@ a coin that an opening has locked is nobody else's.
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
 
-from leyden.domain.fundings import CHILD_VBYTES, WalletTransaction
-from leyden.domain.openings import (
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.base import BumpRefused, WantedOpening
+from leyden.channels.direct.connection import BUMP
+from leyden.channels.direct.rules.fundings import CHILD_VBYTES, WalletTransaction
+from leyden.channels.direct.rules.openings import (
     LSPS,
     SCID_ALIAS,
     ZERO_CONF,
@@ -21,11 +24,8 @@ from leyden.domain.openings import (
     SellerWallet,
     takes_zero_conf,
 )
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
+from leyden.channels.rules.payments import Outpoint
 from leyden.errors import SellerAway
-from leyden.sellers.base import BumpRefused, WantedOpening
-from leyden.sellers.connection import BUMP
 from leyden.values import replace
 from tests.fakes.channels import OpenedChannel
 

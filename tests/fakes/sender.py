@@ -3,7 +3,7 @@
 import contextlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 
-from leyden.domain.deliveries import Answer
+from leyden.events.rules.deliveries import Answer
 from leyden.values import Struct, field
 
 OK = Answer(status=200)

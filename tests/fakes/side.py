@@ -2,11 +2,11 @@
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 
-from leyden.domain.nodes import Node
-from leyden.domain.starts import Start, next_number
 from leyden.errors import ClusterAway, SetupError
-from leyden.runtimes.base import LaunchSpec
-from leyden.runtimes.copies import Content
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.starts import Start, next_number
+from leyden.nodes.runtimes.base import LaunchSpec
+from leyden.nodes.runtimes.copies import Content
 from tests.fakes.runtime import FakeRuntime
 
 

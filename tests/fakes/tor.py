@@ -2,9 +2,9 @@
 
 from collections.abc import Set as AbstractSet
 
-from leyden.domain.onions import Onion
 from leyden.errors import TorAway
-from leyden.tor.base import Standing
+from leyden.nodes.onions.base import Standing
+from leyden.nodes.rules.onions import Onion
 
 
 class FakeTor:

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.operations import Table
+from leyden.app.endpoints import OPERATIONS
+from leyden.base.http.operations import Table
+from leyden.base.settings import Settings
 from leyden.manual.site import Manual
-from leyden.settings import Settings
-from tests.api.conftest import Answer, Caller
+from tests.base.api.conftest import Answer, Caller
 from tests.client.harbour import harbour  # noqa: F401  a fixture
 
 ORIGIN = "https://leyden.example"

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.openapi import document
-from leyden.api.operations import Table
+from leyden.app.endpoints import OPERATIONS
+from leyden.base.http.operations import Table
+from leyden.manual.openapi import document
 from tests.client.harbour import Harbour
 from tests.programs import needs
 

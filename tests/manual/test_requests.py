@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.examples import examples
-from leyden.api.operations import Operation
+from leyden.app.endpoints import OPERATIONS
+from leyden.base.http.operations import Operation
 from leyden.manual import requests
+from leyden.manual.examples import examples
 from tests.client.harbour import Harbour
 from tests.programs import needs
 

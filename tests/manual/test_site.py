@@ -8,13 +8,13 @@ from urllib.parse import urldefrag
 
 import pytest
 
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.operations import Table
+from leyden.app.endpoints import OPERATIONS
+from leyden.base.http.operations import Table
+from leyden.base.pages.assets import Assets
+from leyden.base.settings import Settings
 from leyden.manual import table, wheel
 from leyden.manual.site import Manual
-from leyden.settings import Settings
-from leyden.web.assets import Assets
-from tests.api.conftest import Caller
+from tests.base.api.conftest import Caller
 from tests.manual.conftest import ORIGIN
 
 ROOT = Path(__file__).parents[2]

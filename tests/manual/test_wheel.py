@@ -14,7 +14,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from leyden.daemons.build import default_cache
+from leyden.base.daemons.build import default_cache
 from leyden.manual import wheel
 
 ROOT = Path(__file__).parents[2]
@@ -88,4 +88,4 @@ def test_the_wheel_of_leyden_itself_brings_the_guides_along(tmp_path: Path) -> N
     for page in (ROOT / "docs").rglob("*.md"):
         assert f"leyden/docs/{page.relative_to(ROOT / 'docs')}" in held
     assert not any(name.endswith(".png") for name in held)
-    assert "leyden/api/examples.json" in held
+    assert "leyden/manual/examples.json" in held

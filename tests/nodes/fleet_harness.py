@@ -16,15 +16,17 @@ from typing import Any
 
 import pytest
 
-from leyden.certificates.authority import Authority
-from leyden.domain import peer_ports
-from leyden.domain.accounts import Organization
-from leyden.domain.nodes import Action, Network, Node, Type
-from leyden.domain.observations import State
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.accounts import Organization
+from leyden.base.tasks.queues import retry_after
+from leyden.base.tasks.rows.tasks import Claim
+from leyden.base.tasks.work import Work
 from leyden.errors import NodeAway
-from leyden.services.nodes import commands, creation, reconciler, relocations
-from leyden.services.nodes.creation import NodeParameters
-from leyden.services.nodes.fleet import (
+from leyden.nodes import commands, creation, reconciler, relocations
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.creation import NodeParameters
+from leyden.nodes.fleet import (
     EVERYTHING,
     NODE,
     RELOCATION,
@@ -33,22 +35,20 @@ from leyden.services.nodes.fleet import (
     Fleet,
     FleetSettings,
 )
-from leyden.services.nodes.routes import Routes
-from leyden.services.nodes.start_limits import StartLimit
-from leyden.services.nodes.watchers import Watching
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.storage.tasks import Claim
-from leyden.tasks.queues import retry_after
-from leyden.tasks.work import Work
+from leyden.nodes.routes import Routes
+from leyden.nodes.rules import peer_ports
+from leyden.nodes.rules.nodes import Action, Network, Node, Type
+from leyden.nodes.rules.observations import State
+from leyden.nodes.start_limits import StartLimit
+from leyden.nodes.watchers import Watching
 from leyden.values import replace
+from tests.base.due_tasks import claim_due
 from tests.conftest import NOW
 from tests.fakes.gateway import FakeGateway
 from tests.fakes.homes import FakeHomes
 from tests.fakes.runtime import FakeRuntime
 from tests.fakes.tor import FakeTor
-from tests.services.due_tasks import claim_due
-from tests.services.plenty import PLENTY
+from tests.people.plenty import PLENTY
 
 HARBOUR = "harbour"
 OTHER_SHORE = "other shore"

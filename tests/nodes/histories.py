@@ -4,11 +4,11 @@ import base64
 import os
 from datetime import datetime
 
-from leyden.ciphertext.recognition import MACAROON_LIMIT
-from leyden.services.nodes import backups, resealing
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.resealing import Replaced
-from tests.services.fleet_harness import FleetHarness
+from leyden.nodes import backups, resealing
+from leyden.nodes.ciphertext.recognition import MACAROON_LIMIT
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.resealing import Replaced
+from tests.nodes.fleet_harness import FleetHarness
 
 _NAMES, _TIMES = 50, 12  # which takes ten minutes of all that may be uploaded
 

@@ -1,8 +1,8 @@
 """Why a node could not be started: told to its owner, and in full to the operator."""
 
-from leyden.domain.nodes import Cause, Node, Status, Trouble
-from leyden.services.nodes import failures, views
-from tests.services.fleet_harness import HARBOUR, FleetHarness
+from leyden.nodes import failures, views
+from leyden.nodes.rules.nodes import Cause, Node, Status, Trouble
+from tests.nodes.fleet_harness import HARBOUR, FleetHarness
 
 FULL = "The disk of the node's machine is full. The operator must free space."
 GONE = "The node's folder is not on its machine."

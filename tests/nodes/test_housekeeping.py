@@ -8,24 +8,24 @@ from typing import Any
 import pytest
 
 from leyden import errors
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.domain.nodes import Action, Node
-from leyden.domain.observations import State
-from leyden.domain.times import to_iso
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.times import to_iso
+from leyden.base.tasks.work import Work
 from leyden.errors import NotFound
-from leyden.services.nodes import backups, commands, housekeeping, restoring
-from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
-from leyden.services.nodes.housekeeping import Housekeeping, found_in_clear
-from leyden.services.nodes.node_cache import NodeCache
-from leyden.storage.database import Database
-from leyden.storage.node_drills import NodeDrill
-from leyden.storage.secrets import Sealer
-from leyden.tasks.work import Work
+from leyden.nodes import backups, commands, housekeeping, restoring
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.fleet import EVERYTHING, HOUSEKEEPING
+from leyden.nodes.housekeeping import Housekeeping, found_in_clear
+from leyden.nodes.node_cache import NodeCache
+from leyden.nodes.rows.node_drills import NodeDrill
+from leyden.nodes.rules.nodes import Action, Node
+from leyden.nodes.rules.observations import State
 from leyden.values import replace
 from tests.away import FailingDatabase
 from tests.conftest import NOW
-from tests.services.fleet_harness import CLAIM_FOR, SETTINGS, FleetHarness
-from tests.services.told import told as told_of
+from tests.events.told import told as told_of
+from tests.nodes.fleet_harness import CLAIM_FOR, SETTINGS, FleetHarness
 
 BLOCKS = (
     "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: expecting height=9, "

@@ -9,25 +9,25 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates.authority import open_or_create
-from leyden.certificates.expiry import validity
-from leyden.certificates.roots import Roots
-from leyden.domain.nodes import Action, Node
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Keyring, Sealer
+from leyden.base.http.parsing import PARSING
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.base.tasks.work import Work
 from leyden.errors import AuthorityAway, SetupError, Stale
-from leyden.lnd.home import Tls
-from leyden.services.nodes import commands, issuance, views
-from leyden.services.nodes.fleet import CERTIFICATES, EVERYTHING
-from leyden.services.nodes.issuance import ISSUANCE, Issuance
-from leyden.services.shared.parsing import PARSING
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.database import Database
-from leyden.storage.secrets import Keyring, Sealer
-from leyden.tasks.work import Work
+from leyden.nodes import commands, issuance, views
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.certificates.expiry import validity
+from leyden.nodes.certificates.roots import Roots
+from leyden.nodes.fleet import CERTIFICATES, EVERYTHING
+from leyden.nodes.issuance import ISSUANCE, Issuance
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.rules.nodes import Action, Node
 from leyden.values import replace
+from tests.channels.hesitant import Hesitant
 from tests.conftest import NOW
 from tests.fakes.issuer import WAIT, FakeIssuer
-from tests.services.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness
-from tests.services.hesitant import Hesitant
+from tests.nodes.fleet_harness import CLAIM_FOR, HARBOUR, FleetHarness
 
 API = "api.harbour.example"
 

@@ -10,21 +10,21 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates.authority import Authority
-from leyden.domain.log_positions import END
-from leyden.domain.nodes import Action, Network, Node
-from leyden.lnd import home
-from leyden.lnd.chains import Chain, Neutrino
-from leyden.runtimes.layout import Ground, Layout
-from leyden.runtimes.local_homes import LocalHomes
-from leyden.runtimes.placement import Placement
-from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
-from leyden.services.nodes.housekeeping import Housekeeping
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.tasks.work import Work
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.tasks.work import Work
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.fleet import EVERYTHING, HOUSEKEEPING
+from leyden.nodes.housekeeping import Housekeeping
+from leyden.nodes.lnd import home
+from leyden.nodes.lnd.chains import Chain, Neutrino
+from leyden.nodes.rules.log_positions import END
+from leyden.nodes.rules.nodes import Action, Network, Node
+from leyden.nodes.runtimes.local.layout import Ground, Layout
+from leyden.nodes.runtimes.local.local_homes import LocalHomes
+from leyden.nodes.runtimes.local.placement import Placement
 from leyden.values import replace
-from tests.services.fleet_harness import CLAIM_FOR, SETTINGS, FleetHarness
+from tests.nodes.fleet_harness import CLAIM_FOR, SETTINGS, FleetHarness
 
 INFO = "2026-03-01 12:00:00.123 [INF] CRTR: Pruning channel graph using block 812\n"
 WITH_WEBHOOK = {**SETTINGS, "webhook": "https://receiver.example/hook"}

@@ -10,25 +10,25 @@ import pytest
 from prometheus_client import REGISTRY
 
 from leyden import values
-from leyden.certificates.authority import open_or_create
-from leyden.domain.nodes import Action, DesiredState, Network, Node, Status
-from leyden.domain.observations import State
+from leyden.base.tasks.work import Work
 from leyden.errors import Conflict, Malformed, NotAllowed, NotFound, Stale, Taken
-from leyden.gateway.routes import Address, Listener
-from leyden.services.nodes import certificate_expiry, commands, reconciler, views
-from leyden.services.nodes.fleet import NODE, ROUTES
-from leyden.tasks.work import Work
+from leyden.nodes import certificate_expiry, commands, reconciler, views
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.fleet import NODE, ROUTES
+from leyden.nodes.gateway.routes import Address, Listener
+from leyden.nodes.rules.nodes import Action, DesiredState, Network, Node, Status
+from leyden.nodes.rules.observations import State
 from tests.away import FailingDatabase
+from tests.channels.hesitant import Hesitant
 from tests.conftest import NOW
 from tests.metrics import Observed
-from tests.services.fleet_harness import (
+from tests.nodes.fleet_harness import (
     CLAIM_FOR,
     HARBOUR,
     OTHER_SHORE,
     SETTINGS,
     FleetHarness,
 )
-from tests.services.hesitant import Hesitant
 
 
 def certificates_ending(standing: str) -> float | None:

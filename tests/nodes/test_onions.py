@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.alarms import Kind
-from leyden.domain.nodes import Action, Node
-from leyden.domain.onions import Onion
-from leyden.services.nodes.fleet import EVERYTHING, ONIONS
-from leyden.services.nodes.onions import Onions, seed_purpose
-from leyden.services.operators.alarms import list_alarms
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.tasks.work import Work
+from leyden.base.platform import Platform
+from leyden.base.rules.alarms import Kind
+from leyden.base.settings import Settings
+from leyden.base.tasks.work import Work
+from leyden.nodes.fleet import EVERYTHING, ONIONS
+from leyden.nodes.onions.onions import Onions, seed_purpose
+from leyden.nodes.rules.nodes import Action, Node
+from leyden.nodes.rules.onions import Onion
+from leyden.operators.alarms import list_alarms
 from leyden.values import replace
 from tests.fakes.tor import FakeTor
-from tests.services.fleet_harness import CLAIM_FOR, FleetHarness
+from tests.nodes.fleet_harness import CLAIM_FOR, FleetHarness
 
 STRANGER = Onion(seed=b"s" * 32, to="").host
 
@@ -205,7 +205,7 @@ async def test_a_node_starts_without_tor_and_tor_is_told_later(
     node = await fleet_harness.running()
     assert node.has_process
     assert node.onion
-    with caplog.at_level(logging.INFO, logger="leyden.services.nodes.onions"):
+    with caplog.at_level(logging.INFO, logger="leyden.nodes.onions.onions"):
         for _ in range(3):
             await look(fleet_harness, onions)
         tor.away = False
@@ -214,7 +214,7 @@ async def test_a_node_starts_without_tor_and_tor_is_told_later(
     said = [
         record.getMessage()
         for record in caplog.records
-        if record.name == "leyden.services.nodes.onions"
+        if record.name == "leyden.nodes.onions.onions"
     ]
     assert said == [
         "onion addresses: waiting for Tor",

@@ -7,18 +7,18 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.alarms import Kind
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.nodes import Action, DesiredState, Node
-from leyden.domain.peer_ports import KEPT_FROM_OTHERS
+from leyden.base.platform import Platform
+from leyden.base.rules.alarms import Kind
+from leyden.base.settings import Settings
 from leyden.errors import Away, Conflict, Malformed, Stale
-from leyden.gateway.routes import Address, PeerPort
-from leyden.services.nodes import peer_addresses, restoring
-from leyden.services.operators.alarms import list_alarms
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.nodes import peer_addresses, restoring
+from leyden.nodes.gateway.routes import Address, PeerPort
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.nodes import Action, DesiredState, Node
+from leyden.nodes.rules.peer_ports import KEPT_FROM_OTHERS
+from leyden.operators.alarms import list_alarms
 from leyden.values import replace
-from tests.services.fleet_harness import HARBOUR, OTHER_SHORE, SETTINGS, FleetHarness
+from tests.nodes.fleet_harness import HARBOUR, OTHER_SHORE, SETTINGS, FleetHarness
 
 LISTENING = {**SETTINGS, "listen": True}
 SILENT = {**SETTINGS, "listen": False}

@@ -2,11 +2,11 @@
 
 import pytest
 
-from leyden.services.channels import treasury_identity
-from leyden.services.operators.verify import verify
+from leyden.channels import treasury_identity
+from leyden.channels.books.verify import verify
 from leyden.values import replace
+from tests.channels.shop_harness import ShopHarness
 from tests.fakes.payments import FakePayments
-from tests.services.shop_harness import ShopHarness
 
 OURS, THEIRS = f"02{'21' * 32}", f"03{'66' * 32}"
 

@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.nodes import Action, DesiredState, Node, RuntimeName, Status
-from leyden.domain.observations import State
-from leyden.domain.relocations import Relocation, Step
-from leyden.domain.starts import Start
 from leyden.errors import ClusterAway, NotAllowed, NotFound, SetupError, Stale
-from leyden.runtimes.base import Checkpoint, LaunchSpec
-from leyden.runtimes.composite import SeveralRuntimes
-from leyden.services.nodes import relocations
-from leyden.services.nodes.relocations import MOST_FAILURES
+from leyden.nodes import relocations
+from leyden.nodes.relocations import MOST_FAILURES
+from leyden.nodes.rules.nodes import Action, DesiredState, Node, RuntimeName, Status
+from leyden.nodes.rules.observations import State
+from leyden.nodes.rules.relocations import Relocation, Step
+from leyden.nodes.rules.starts import Start
+from leyden.nodes.runtimes.base import Checkpoint, LaunchSpec
+from leyden.nodes.runtimes.composite import SeveralRuntimes
 from leyden.values import replace
 from tests.fakes.runtime import FakeRuntime
 from tests.fakes.side import FakeSide
-from tests.services.fleet_harness import FleetHarness
+from tests.nodes.fleet_harness import FleetHarness
 
 LOCAL, KUBERNETES = RuntimeName.LOCAL, RuntimeName.KUBERNETES
 _CALLS = ("seal", "content", "write", "settle", "unseal", "delete")

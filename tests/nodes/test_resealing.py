@@ -6,10 +6,10 @@ from datetime import timedelta
 from hashlib import sha256
 from itertools import pairwise
 
-from leyden.services.nodes import backups, resealing
-from leyden.services.nodes.resealing import Resealed
-from tests.services.fleet_harness import HARBOUR, FleetHarness
-from tests.services.histories import history
+from leyden.nodes import backups, resealing
+from leyden.nodes.resealing import Resealed
+from tests.nodes.fleet_harness import HARBOUR, FleetHarness
+from tests.nodes.histories import history
 
 
 def ciphertext() -> str:

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates import previous_authorities, signing
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.domain.nodes import Action
-from leyden.services.nodes import certificate_expiry, connecting, views
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.nodes import certificate_expiry, connecting, views
+from leyden.nodes.certificates import previous_authorities, signing
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.rules.nodes import Action
 from leyden.values import replace
 from tests.conftest import NOW
-from tests.services.fleet_harness import HARBOUR, FleetHarness
+from tests.nodes.fleet_harness import HARBOUR, FleetHarness
 
 
 @pytest.fixture

@@ -2,13 +2,13 @@
 
 import asyncio
 
-from leyden.certificates.authority import Authority
-from leyden.services.nodes.routes import Routes
-from leyden.storage.database import open_database
-from leyden.storage.secrets import Sealer
+from leyden.base.database.database import open_database
+from leyden.base.database.secrets import Sealer
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.routes import Routes
 from leyden.values import replace
 from tests.fakes.gateway import FakeGateway
-from tests.services.fleet_harness import FleetHarness
+from tests.nodes.fleet_harness import FleetHarness
 from tests.waiting import until
 
 

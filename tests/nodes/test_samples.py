@@ -6,19 +6,19 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.certificates.authority import Authority
-from leyden.domain.nodes import Action, Node
-from leyden.gateway.base import Traffic
-from leyden.gateway.elsewhere import GatewayElsewhere
-from leyden.loops import fleet_queues
-from leyden.runtimes.base import Usage
-from leyden.services.nodes.fleet import EVERYTHING
-from leyden.services.nodes.samples import EVERY, KEPT, Samples
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.tasks.worker import Worker
+from leyden.app.loops import fleet_queues
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.tasks.worker import Worker
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.fleet import EVERYTHING
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.gateway.elsewhere import GatewayElsewhere
+from leyden.nodes.rules.nodes import Action, Node
+from leyden.nodes.runtimes.base import Usage
+from leyden.nodes.samples import EVERY, KEPT, Samples
 from leyden.values import replace
-from tests.services.fleet_harness import FleetHarness
+from tests.nodes.fleet_harness import FleetHarness
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from leyden.domain.observations import Observation, State
-from leyden.services.nodes.start_limits import StartLimit
+from leyden.nodes.rules.observations import Observation, State
+from leyden.nodes.start_limits import StartLimit
 from tests.waiting import until
 
 

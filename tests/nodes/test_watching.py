@@ -7,29 +7,23 @@ from typing import Any, Self
 
 import pytest
 
-from leyden.certificates.authority import Authority
-from leyden.domain.nodes import Action, Status, Unknown
-from leyden.domain.observations import State
-from leyden.domain.times import utc_now
+from leyden.app.loops import fleet_queues
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.database.statements import Statement
+from leyden.base.rules.times import utc_now
+from leyden.base.tasks.work import Work
+from leyden.base.tasks.worker import Worker
 from leyden.errors import Lost, NodeAway
-from leyden.loops import fleet_queues
-from leyden.services.nodes.fleet import (
-    EVERYTHING,
-    NODE,
-    OF_THE_HOME,
-    ROUTES,
-    WATCH,
-)
-from leyden.services.nodes.watchers import RETIRED, Watching
-from leyden.storage.database import Database
-from leyden.storage.homes import Home, Process
-from leyden.storage.secrets import Sealer
-from leyden.storage.statements import Statement
-from leyden.tasks.work import Work
-from leyden.tasks.worker import Worker
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.fleet import EVERYTHING, NODE, OF_THE_HOME, ROUTES, WATCH
+from leyden.nodes.rows.homes import Home, Process
+from leyden.nodes.rules.nodes import Action, Status, Unknown
+from leyden.nodes.rules.observations import State
+from leyden.nodes.watchers import RETIRED, Watching
 from leyden.values import replace
 from tests.conftest import NOW
-from tests.services.fleet_harness import CLAIM_FOR, FleetHarness
+from tests.nodes.fleet_harness import CLAIM_FOR, FleetHarness
 
 OURS = Home(identity="home", authority="ours", place="here", host="harbour")
 MINUTE = timedelta(minutes=1)

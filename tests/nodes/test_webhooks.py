@@ -7,28 +7,27 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks import Webhook
 
-from leyden.domain.deliveries import Answer, Pause
-from leyden.domain.nodes import Node, Status
-from leyden.domain.webhooks import ANNOUNCED
+from leyden.app.loops import put_standing, queues
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.base.tasks.work import Work
+from leyden.channels.books.verify import verify
 from leyden.errors import Malformed, NotFound, Stale, TooMany
-from leyden.loops import put_standing, queues
-from leyden.services.deliveries.dispatchers import FORGETTING, prune
-from leyden.services.deliveries.manual_limits import ManualLimit
-from leyden.services.nodes import announcements, webhooks
-from leyden.services.operators.verify import verify
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import NODE_WEBHOOKS
-from leyden.tasks.work import Work
+from leyden.events.dispatchers import FORGETTING, prune
+from leyden.events.manual_limits import ManualLimit
+from leyden.events.rows.subscriptions import NODE_WEBHOOKS
+from leyden.events.rules.deliveries import Answer, Pause
+from leyden.events.rules.webhooks import ANNOUNCED
+from leyden.nodes import announcements, webhooks
+from leyden.nodes.rules.nodes import Node, Status
 from leyden.values import replace
-from tests.domain.nodes import NOON, a_node, some_settings
+from tests.events.post import SECRET, URL, Blocks, Post, Update, of_node, said
 from tests.fakes.sender import Received
 from tests.lock_waits import until_stuck
 from tests.metrics import Observed
-
-from .post import SECRET, URL, Blocks, Post, Update, of_node, said
+from tests.nodes.rules.nodes import NOON, a_node, some_settings
 
 AWAY = Answer(error="the connection was refused")
 UPDATE = Update("v0.21.2-beta", "1.4.0")

@@ -10,48 +10,43 @@ from typing import Any
 import pytest
 from prometheus_client import REGISTRY
 
-from leyden.domain.alarms import Finding, Kind
-from leyden.domain.cursors import Cursor
-from leyden.domain.events import ALARMS, INSTALLATION
-from leyden.domain.lsps1 import Transport
-from leyden.domain.orders import Order, Status
-from leyden.domain.units import Sats
+from leyden.base.database.statements import Statement
+from leyden.base.platform import Platform
+from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.units import Sats
+from leyden.base.settings import Settings
+from leyden.base.tasks.work import Work
+from leyden.channels.direct import seller_watch
+from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
+from leyden.channels.direct.rows.seller import KnownSeller
+from leyden.channels.direct.rules.lsps1 import Transport
+from leyden.channels.money.corrections import Correction
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.tickets.missing_tickets import abandon
 from leyden.errors import DatabaseAway, Malformed, Stale
-from leyden.services.channels import seller_watch
-from leyden.services.channels.corrections import Correction
-from leyden.services.channels.missing_tickets import abandon
-from leyden.services.deliveries import subscriptions
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.deliveries.subscriptions import Wanted
-from leyden.services.events import log
-from leyden.services.operators import alarm_watch, oversight
-from leyden.services.operators.alarm_watch import (
-    ANNOUNCED_SINGLY,
-    AlarmWatch,
-    Announced,
-)
-from leyden.services.operators.alarms import Alarm, disk, list_alarms
-from leyden.services.operators.attention import needing_attention
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.lsps1_orders import Lsps1Order
-from leyden.storage.seller import KnownSeller
-from leyden.storage.statements import Statement
-from leyden.tasks.work import Work
+from leyden.events import log, subscriptions
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.rules.cursors import Cursor
+from leyden.events.rules.events import ALARMS, INSTALLATION
+from leyden.events.subscriptions import Wanted
+from leyden.operators import alarm_watch, oversight
+from leyden.operators.alarm_watch import ANNOUNCED_SINGLY, AlarmWatch, Announced
+from leyden.operators.alarms import Alarm, disk, list_alarms
+from leyden.operators.attention import needing_attention
 from leyden.values import replace
 from tests.away import AwayDatabase
-from tests.fakes.sender import FakeSender
-from tests.services.sending import send_all
-from tests.services.shop_harness import (
+from tests.channels.shop_harness import (
     HARBOUR,
     LIGHTHOUSE,
     PRICE,
     ShopHarness,
     request_of,
 )
-from tests.services.test_credit import correct, in_debt
-from tests.services.test_direct_channels import PEER, channel, paid
-from tests.services.test_upkeep import HEIGHT, WELL, FakeAuctionAccount
+from tests.channels.test_credit import correct, in_debt
+from tests.channels.test_direct_channels import PEER, channel, paid
+from tests.channels.test_upkeep import HEIGHT, WELL, FakeAuctionAccount
+from tests.events.sending import send_all
+from tests.fakes.sender import FakeSender
 
 
 @pytest.fixture

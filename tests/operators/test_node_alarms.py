@@ -2,12 +2,12 @@
 
 from prometheus_client import REGISTRY
 
-from leyden.domain.nodes import Cause, Node, Status
-from leyden.domain.observations import End, State
-from leyden.services.nodes import views
-from leyden.services.operators import node_alarms
-from tests.services.fleet_harness import HARBOUR, FleetHarness
-from tests.services.told import told
+from leyden.nodes import views
+from leyden.nodes.rules.nodes import Cause, Node, Status
+from leyden.nodes.rules.observations import End, State
+from leyden.operators import node_alarms
+from tests.events.told import told
+from tests.nodes.fleet_harness import HARBOUR, FleetHarness
 
 SHORT = End(cause=Cause.OUT_OF_MEMORY, why="OOMKilled")
 DRAINED = End(cause=Cause.INTERRUPTED, why="EvictionByEvictionAPI")

@@ -4,16 +4,16 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain.accounts import Person, new_id
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.database.statements import Statement
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Person, new_id
+from leyden.base.settings import Settings
+from leyden.base.tasks.work import Work
 from leyden.errors import TooMany
-from leyden.services.people import attempts, sign_in
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.storage.statements import Statement
-from leyden.storage.stores import Stores
-from leyden.tasks.work import Work
+from leyden.people import attempts, sign_in
 from tests.conftest import NOW
 
 HOUR = timedelta(hours=1)

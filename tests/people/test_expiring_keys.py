@@ -4,18 +4,18 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain.accounts import Role
-from leyden.domain.times import to_iso
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.base.rules.times import to_iso
+from leyden.base.settings import Settings
+from leyden.base.tasks.work import Work
 from leyden.errors import Unauthorized
-from leyden.services.people import accounts, api_keys, expiring_keys, sign_in
-from leyden.services.people.expiring_keys import EXPIRING_KEYS
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.tasks.work import Work
+from leyden.people import accounts, api_keys, expiring_keys, sign_in
+from leyden.people.expiring_keys import EXPIRING_KEYS
 from tests.conftest import NOW
-from tests.services.told import told, types_told
+from tests.events.told import told, types_told
 
 PASSWORD = "a lamp in the harbour"
 

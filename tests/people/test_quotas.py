@@ -11,30 +11,29 @@ from pathlib import Path
 
 import pytest
 
-from leyden.api import idempotency
-from leyden.certificates.authority import open_or_create
-from leyden.domain.accounts import Principal, Role
-from leyden.domain.nodes import Action
-from leyden.domain.quotas import MB, Limits, Quota
-from leyden.domain.sign_in import Session
+from leyden.app.serving import idempotency
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Principal, Role
+from leyden.base.rules.sign_in import Session
+from leyden.base.settings import Settings
 from leyden.errors import LeydenError, OverQuota, Stale, Taken, TooMany, TreasuryAway
-from leyden.services.nodes import backups, resealing, restoring
-from leyden.services.nodes.resealing import Resealed
-from leyden.services.people import accounts, api_keys, invitations, sign_in, team
-from leyden.services.platform import Platform
-from leyden.services.shared import quotas
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.keys import ENDED_KEPT
-from leyden.storage.secrets import Sealer
-from leyden.storage.sessions import KEPT
+from leyden.nodes import backups, resealing, restoring
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.resealing import Resealed
+from leyden.nodes.rules.nodes import Action
+from leyden.people import accounts, api_keys, invitations, quotas, sign_in, team
+from leyden.people.rows.keys import ENDED_KEPT
+from leyden.people.rows.sessions import KEPT
+from leyden.people.rules.quotas import MB, Limits, Quota
 from leyden.values import replace
+from tests.channels.hesitant import Hesitant
+from tests.channels.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
 from tests.conftest import NOW
-from tests.services.fleet_harness import OTHER_SHORE, FleetHarness
-from tests.services.hesitant import Hesitant
-from tests.services.histories import history
-from tests.services.plenty import PLENTY
-from tests.services.shop_harness import HARBOUR, LIGHTHOUSE, ShopHarness, request_of
+from tests.nodes.fleet_harness import OTHER_SHORE, FleetHarness
+from tests.nodes.histories import history
+from tests.people.plenty import PLENTY
 
 AT_ONCE = 50
 CIPHERTEXT = "U2FsdGVkX1" + "8fXfCSAuXDMxzUcLBjk7YhIfqVKZHFDYBbzfMo5lPkOVWD3mYbXGrN"

@@ -7,15 +7,15 @@ from datetime import datetime, timedelta
 import pytest
 from argon2 import PasswordHasher
 
-from leyden.domain import recovery_codes
-from leyden.domain.accounts import Person, new_id
-from leyden.domain.sign_in import Session, SignedIn, totp_code
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Person, new_id
+from leyden.base.rules.sign_in import Session, SignedIn, totp_code
+from leyden.base.settings import Settings
 from leyden.errors import Conflict, TooMany, Unauthorized
-from leyden.services.people import accounts, authenticators, sign_in
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.people import accounts, authenticators, sign_in
+from leyden.people.rules import recovery_codes
 from tests.conftest import NOW
 
 PASSWORD = "a lamp in the harbour"

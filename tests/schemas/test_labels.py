@@ -2,7 +2,9 @@
 
 import pytest
 
-from leyden.domain import deliveries, nodes, orders
+from leyden.channels.rules import orders
+from leyden.events.rules import deliveries
+from leyden.nodes.rules import nodes
 from leyden.schemas.labels import LABELS, label
 
 STATES = (*nodes.Status, *orders.Status, *deliveries.State)

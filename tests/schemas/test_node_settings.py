@@ -2,7 +2,7 @@
 
 import pytest
 
-from leyden.domain.node_settings import NodeSettings
+from leyden.nodes.rules.node_settings import NodeSettings
 from leyden.schemas.node_settings import IN_FORMS, TABLE, SettingsAnswer
 from leyden.schemas.settings import Group, Kind, Setting
 from leyden.values import fields

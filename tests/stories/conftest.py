@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from tests.acceptance.town import Town
 from tests.programs import built
 from tests.reaper import in_memory
+from tests.stories.town import Town
 
 
 @pytest.fixture(scope="session")

@@ -15,10 +15,10 @@ from typing import Any
 
 import aiohttp
 
-from leyden import settings
-from leyden.runtimes.census import lnds
+from leyden.base import settings
+from leyden.nodes.runtimes.local.census import lnds
 from leyden_workshop.devnet import access, wiring
-from tests.acceptance.town import LEYDEN, UP_S, Town
+from tests.stories.town import LEYDEN, UP_S, Town
 
 _OF_THE_CHAIN = (
     *("testnet_chain", "testnet_backend", "testnet_rpc_host", "testnet_rpc_user"),

@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any
 
-from leyden.market.simulated import SimulatedMarket
-from tests.acceptance.guest import Guest
-from tests.acceptance.town import Owned
-from tests.domain.test_orders import an_order
+from leyden.channels.tickets.simulated import SimulatedMarket
+from tests.channels.rules.test_orders import an_order
+from tests.stories.guest import Guest
+from tests.stories.town import Owned
 
 CAPACITY = 500_000
 _LIVES_S = "LEYDEN_ORDER_LIVES_S"

@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from leyden.base.daemons import build
+from leyden.base.daemons.build import place
+from leyden.base.daemons.catalogue import find
 from leyden.client.macaroons import PRESETS
-from leyden.daemons import build
-from leyden.daemons.build import place
-from leyden.daemons.catalogue import find
-from leyden.web.recipes import RECIPES
-from tests.acceptance.town import Owned, Town
+from leyden.nodes.pages.recipes import RECIPES
+from tests.base.pages.screen import Screen, chromium
 from tests.npm import installed
 from tests.programs import require
-from tests.web.screen import Screen, chromium
+from tests.stories.town import Owned, Town
 
 _LN_SERVICE = Path(__file__).parents[1] / "ln-service-58.1.0"
 _RUN_S = 120

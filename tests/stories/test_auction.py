@@ -11,20 +11,21 @@ from pathlib import Path
 
 import pytest
 
-from leyden import processes, values
-from leyden.domain.pricing import LEASES
-from leyden.domain.tickets import NoTicket, Ticket, TicketState
+from leyden import values
+from leyden.base import processes
+from leyden.channels.rules.pricing import LEASES
+from leyden.channels.tickets.account import PoolAccount
+from leyden.channels.tickets.pool import PoolMarket
+from leyden.channels.tickets.poold import Poold
+from leyden.channels.tickets.rules.tickets import NoTicket, Ticket, TicketState
+from leyden.channels.tickets.stubs import trader_pb2
+from leyden.channels.tickets.ticket_text import ref_of
 from leyden.errors import MarketAway, Refused
-from leyden.market.account import PoolAccount
-from leyden.market.pool import PoolMarket
-from leyden.market.poold import Poold
-from leyden.market.stubs import trader_pb2
-from leyden.market.ticket_text import ref_of
 from leyden_workshop.devnet import overview, stock, trader, trading, wallet
 from leyden_workshop.devnet.auctioneer import Auctioneer
-from tests.contracts.markets import priced, reached
-from tests.contracts.pages import Pages
-from tests.devnet.bazaar import RATE, Bazaar
+from tests.channels.contracts.markets import priced, reached
+from tests.channels.contracts.pages import Pages
+from tests.workshop.devnet.bazaar import RATE, Bazaar
 
 pytestmark = [
     pytest.mark.real,

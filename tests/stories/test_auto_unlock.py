@@ -14,11 +14,11 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from leyden import processes
+from leyden.base import processes
+from leyden.base.processes import Identity
 from leyden.errors import NodeAway
-from leyden.processes import Identity
-from tests.acceptance.town import LEYDEN, PASSWORD, Owned, Town
 from tests.ports import free_port
+from tests.stories.town import LEYDEN, PASSWORD, Owned, Town
 
 pytestmark = [
     pytest.mark.real,

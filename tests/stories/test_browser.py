@@ -15,11 +15,11 @@ from playwright.async_api import Route
 
 from leyden.client import macaroons
 from leyden.errors import NodeAway, NodeRefused
-from tests.acceptance import window as windows
-from tests.acceptance.town import Owned, Town
-from tests.acceptance.window import Window
+from tests.nodes.pages.wallet import sealing
 from tests.programs import needs
-from tests.web.wallet import sealing
+from tests.stories import window as windows
+from tests.stories.town import Owned, Town
+from tests.stories.window import Window
 
 pytestmark = [
     pytest.mark.real,

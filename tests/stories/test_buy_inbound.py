@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from leyden import processes
-from leyden.daemons.build import default_cache
-from leyden.processes.daemons import claim
+from leyden.base import processes
+from leyden.base.daemons.build import default_cache
+from leyden.base.processes.daemons import claim
 from leyden_workshop.devnet import (
     access,
     actions,
@@ -26,8 +26,8 @@ from leyden_workshop.devnet import (
 )
 from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.hosted import Hosted, hosted
-from tests.acceptance.town import LEYDEN, Refused, Town
 from tests.programs import built
+from tests.stories.town import LEYDEN, Refused, Town
 
 pytestmark = [
     pytest.mark.real,

@@ -8,9 +8,9 @@ import pytest
 from playwright.async_api import Page
 
 from leyden_workshop.devnet import access, wallet
-from tests.acceptance.town import Town
+from tests.base.pages.screen import Screen, chromium
 from tests.programs import needs
-from tests.web.screen import Screen, chromium
+from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,

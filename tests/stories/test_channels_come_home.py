@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.acceptance.test_browser import OTHER, alice, backup, turn_to
-from tests.acceptance.town import LEYDEN, Owned, Town
-from tests.acceptance.window import Window
+from tests.nodes.pages.wallet import sealing
 from tests.programs import needs
-from tests.web.wallet import sealing
+from tests.stories.test_browser import OTHER, alice, backup, turn_to
+from tests.stories.town import LEYDEN, Owned, Town
+from tests.stories.window import Window
 
 pytestmark = [
     pytest.mark.real,

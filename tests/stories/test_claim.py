@@ -11,17 +11,17 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from leyden import processes
-from leyden.cli.claim.state import Claim, Kept
+from leyden.base import processes
+from leyden.base.processes.daemons import claim as claim_file
 from leyden.client import macaroons
+from leyden.customer.claim.state import Claim, Kept
 from leyden.errors import LeydenError
-from leyden.lnd.client import Lnd, connect
 from leyden.lnd.trust import trusting
-from leyden.processes.daemons import claim as claim_file
+from leyden.nodes.lnd.client import Lnd, connect
 from leyden_workshop.devnet import trading
 from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.hosted_node import HostedNode
-from tests.acceptance.town import LEYDEN, Town
+from tests.stories.town import LEYDEN, Town
 
 pytestmark = [
     pytest.mark.real,

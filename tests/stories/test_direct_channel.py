@@ -11,17 +11,17 @@ from typing import Any
 
 import pytest
 
-from leyden import processes
+from leyden.base import processes
+from leyden.base.processes.daemons import claim
 from leyden.errors import Away, Conflict, Refused
-from leyden.processes.daemons import claim
 from leyden_workshop.devnet import access, trading, wallet
 from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.hosted import owned
 from leyden_workshop.devnet.lnd import Lnd, access_for
 from leyden_workshop.devnet.supervision import Keeper
-from tests.acceptance.test_first_channel import _STEP
-from tests.acceptance.town import Town
 from tests.ports import free_ports
+from tests.stories.test_first_channel import _STEP
+from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from leyden_workshop.devnet import access, first_run, trading, wallet
-from tests.acceptance.town import Town
+from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,

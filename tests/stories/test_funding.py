@@ -14,22 +14,22 @@ from typing import Any
 
 import pytest
 
-from leyden import processes
-from leyden.domain.openings import Coin
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
-from leyden.processes.daemons import claim
+from leyden.base import processes
+from leyden.base.processes.daemons import claim
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.rules.payments import Outpoint
 from leyden_workshop.devnet import access, actions, wallet
 from leyden_workshop.devnet.chain import Chain, connected
 from leyden_workshop.devnet.wallet import Wallet
-from tests.acceptance.test_direct_channel import (
+from tests.channels.contracts.rivals import abandon, mine_nothing, rival_of
+from tests.stories.test_direct_channel import (
     channels_of,
     check,
     customers,
     seller_answers,
 )
-from tests.acceptance.town import Town
-from tests.contracts.rivals import abandon, mine_nothing, rival_of
+from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,

@@ -16,24 +16,24 @@ from typing import Any
 
 import pytest
 
-from leyden import processes
-from leyden.domain.accounts import Organization
-from leyden.domain.openings import LSPS
-from leyden.domain.times import utc_now
-from leyden.domain.units import Sats
-from leyden.lnd.connection import Access
-from leyden.loops import shop_queues
-from leyden.market.simulated import SimulatedMarket
-from leyden.payments.lnd import LndPayments
-from leyden.processes.daemons import claim
-from leyden.sellers.lnd import LndSeller
-from leyden.sellers.messages import LndMessages
-from leyden.services.channels.payment_stream import listen
-from leyden.services.channels.shop import LSPS1, Lsps1Settings, Shop, ShopSettings
-from leyden.services.operators.verify import verify
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.tasks.worker import Worker
+from leyden.app.loops import shop_queues
+from leyden.base import processes
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.processes.daemons import claim
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import utc_now
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.worker import Worker
+from leyden.channels.books.verify import verify
+from leyden.channels.direct.lnd import LndSeller
+from leyden.channels.direct.messages import LndMessages
+from leyden.channels.direct.rules.openings import LSPS
+from leyden.channels.payment_stream import listen
+from leyden.channels.payments.lnd import LndPayments
+from leyden.channels.shop import LSPS1, Lsps1Settings, Shop, ShopSettings
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.nodes.lnd.connection import Access
 from leyden.values import replace
 from leyden_workshop.devnet import access, actions, wallet
 from leyden_workshop.devnet.chain import connected
@@ -45,10 +45,10 @@ from leyden_workshop.devnet.seller import macaroon as sellers_macaroon
 from leyden_workshop.devnet.supervision import Keeper
 from leyden_workshop.devnet.treasury import macaroon as treasurys_macaroon
 from tests import cargo
-from tests.acceptance.bitcoind import bitcoind
-from tests.contracts.treasuries import owners_access
+from tests.channels.contracts.treasuries import owners_access
 from tests.ports import free_ports
 from tests.programs import built
+from tests.stories.bitcoind import bitcoind
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(1_800)]
 

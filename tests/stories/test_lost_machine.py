@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from leyden.services.operators.backups.places import Programs
-from tests.acceptance.guest import Guest
-from tests.acceptance.orders import Orders
-from tests.acceptance.test_node_story import has_channel, in_business
-from tests.acceptance.town import LEYDEN, PASSWORD, Owned, Refused, Town
+from leyden.backups.places import Programs
 from tests.backups.conftest import programs
+from tests.stories.guest import Guest
+from tests.stories.orders import Orders
+from tests.stories.test_node_story import has_channel, in_business
+from tests.stories.town import LEYDEN, PASSWORD, Owned, Refused, Town
 
 pytestmark = [
     pytest.mark.real,

@@ -11,13 +11,13 @@ from typing import Any
 
 import pytest
 
-from leyden.cli.claim import rest
-from leyden.domain.openings import LSPS as LSPS_BIT
-from leyden.lnd.connection import Connection
-from leyden.sellers.messages import LSPS
+from leyden.channels.direct.messages import LSPS
+from leyden.channels.direct.rules.openings import LSPS as LSPS_BIT
+from leyden.customer.claim import rest
+from leyden.nodes.lnd.connection import Connection
 from leyden_workshop.devnet import access, trading, wallet
-from tests.acceptance.test_first_channel import _STEP
-from tests.acceptance.town import Town
+from tests.stories.test_first_channel import _STEP
+from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from leyden import processes
+from leyden.base import processes
 from leyden.errors import NodeAway, NodeRefused
-from tests.acceptance.town import SETTINGS, Owned, Refused, Town
 from tests.programs import as_root_with_nft, built, needs
+from tests.stories.town import SETTINGS, Owned, Refused, Town
 
 pytestmark = [
     pytest.mark.real,

@@ -2,7 +2,7 @@
 
 Real lnds, and a real Tor, which has no network here: which services it has is seen, and
 that it leads peers to the gateway is its own affair. What lnd announces is seen in
-tests/lnd/test_real_lnd.py.
+tests/nodes/lnd/test_real_lnd.py.
 """
 
 import asyncio
@@ -13,12 +13,12 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
-from leyden.domain.onions import host_of
 from leyden.errors import LeydenError
-from leyden.tor.control import ControlPort, TorControl
+from leyden.nodes.onions.control import ControlPort, TorControl
+from leyden.nodes.rules.onions import host_of
 from leyden_workshop.devnet import access, wallet
 from tests import tors
-from tests.acceptance.town import Owned, Town
+from tests.stories.town import Owned, Town
 
 pytestmark = [
     pytest.mark.real,

@@ -19,8 +19,8 @@ import pytest_asyncio
 
 from leyden.client import Client, Lnd, wallets
 from leyden.errors import NodeRefused
-from tests.acceptance.overheard import Overheard, forms, overhearing
-from tests.acceptance.town import LEYDEN, Town
+from tests.stories.overheard import Overheard, forms, overhearing
+from tests.stories.town import LEYDEN, Town
 
 pytestmark = [
     pytest.mark.real,

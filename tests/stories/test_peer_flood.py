@@ -12,11 +12,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from leyden import processes
-from leyden.runtimes import nftables
-from leyden.runtimes.egress_policy import table_of
+from leyden.base import processes
+from leyden.nodes.runtimes.local import nftables
+from leyden.nodes.runtimes.local.egress_policy import table_of
 from tests import noise
-from tests.acceptance.town import Town
+from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from leyden import processes
+from leyden.base import processes
 from leyden.errors import NodeAway
-from tests.acceptance.test_node_story import is_answered
-from tests.acceptance.town import Owned, Town
+from tests.stories.test_node_story import is_answered
+from tests.stories.town import Owned, Town
 
 pytestmark = [
     pytest.mark.real,

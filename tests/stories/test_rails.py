@@ -13,28 +13,29 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.accounts import Organization
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState
-from leyden.domain.pricing import Channel
-from leyden.domain.times import utc_now
-from leyden.domain.units import Sats
-from leyden.loops import STANDING_IN_THE_SHOP, shop_queues
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels import credit, orders
-from leyden.services.channels.payment_stream import listen
-from leyden.services.channels.shop import EVERYTHING, Shop, ShopSettings
-from leyden.services.operators.verify import verify
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.tasks.worker import Worker
+from leyden.app.loops import STANDING_IN_THE_SHOP, shop_queues
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import utc_now
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.worker import Worker
+from leyden.channels import orders
+from leyden.channels.books.verify import verify
+from leyden.channels.money import credit
+from leyden.channels.payment_stream import listen
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.rules.pricing import Channel
+from leyden.channels.shop import EVERYTHING, Shop, ShopSettings
+from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.wallet import opened
-from tests.contracts.treasuries import Harbour, LndWorld
+from tests.channels.contracts.treasuries import Harbour, LndWorld
+from tests.channels.shop_harness import PRICE, request_of
 from tests.fakes.payments import PaymentFailed
-from tests.services.plenty import PLENTY
-from tests.services.shop_harness import PRICE, request_of
+from tests.people.plenty import PLENTY
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -19,8 +19,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.build import default_cache
-from leyden.settings import every_setting
+from leyden.base.daemons.build import default_cache
+from leyden.base.settings import every_setting
 from tests.ports import free_network, free_port, free_ports
 from tests.programs import built, needs
 
@@ -287,7 +287,7 @@ def test_the_tests_run_as_written(clone: Path, environment: dict[str, str]) -> N
     _, command, _ = commands()
     subprocess.run(["./leyden", "config"], cwd=clone, env=environment, check=True)
     kept = (clone / ".venv" / "pyvenv.cfg").stat().st_ino
-    one = "tests/domain/test_accounts.py -p no:cacheprovider"
+    one = "tests/base/rules/test_accounts.py -p no:cacheprovider"
     brief = {**environment, "PYTEST_ADDOPTS": one}
     brief |= _go()
     done = subprocess.run(

@@ -15,8 +15,8 @@ from leyden_workshop.devnet import direct_purchase, lsps1_purchase, receiving, w
 from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.direct_purchase import Recipient
 from leyden_workshop.devnet.wallet import Wallet
-from tests.acceptance.test_direct_channel import stranger
-from tests.acceptance.town import Town
+from tests.stories.test_direct_channel import stranger
+from tests.stories.town import Town
 
 pytestmark = [
     pytest.mark.real,

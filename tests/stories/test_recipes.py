@@ -8,10 +8,10 @@ import pytest
 import pytest_asyncio
 
 from leyden.errors import NodeRefused
-from leyden.web.recipes import RECIPES
-from tests.acceptance import recipes
-from tests.acceptance.town import Owned, Town
+from leyden.nodes.pages.recipes import RECIPES
 from tests.programs import needs
+from tests.stories import recipes
+from tests.stories.town import Owned, Town
 
 pytestmark = [
     pytest.mark.real,

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import leyden
-from leyden.daemons.build import default_cache
+from leyden.base.daemons.build import default_cache
 from leyden_workshop.compiler import catalogue
 from leyden_workshop.devcluster import binaries
 from tests.ports import free_ports
@@ -129,8 +129,8 @@ def test_the_wheel_of_the_service_has_what_runs_and_nothing_else(wheel: Path) ->
     assert {
         "leyden/docs/quickstart.md",
         "leyden/docs/decisions/README.md",
-        "leyden/gateway/connection_limits.wasm",
-        "leyden/storage/migrations/env.py",
+        "leyden/nodes/gateway/connection_limits.wasm",
+        "leyden/base/database/migrations/env.py",
     } <= names
     assert {each.partition("/")[0].partition("-")[0] for each in names} == {"leyden"}
     made_of = {Path(each).suffix for each in names}

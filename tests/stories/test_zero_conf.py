@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from leyden.lnd.acceptor import accept_from
-from leyden.lnd.client import connect
-from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
+from leyden.nodes.lnd.acceptor import accept_from
+from leyden.nodes.lnd.client import connect
+from leyden.nodes.lnd.states import Address
 from leyden_workshop.devnet import access, wallet
 from leyden_workshop.devnet.calls import calling
 from leyden_workshop.devnet.hosted import owned
-from tests.acceptance.test_direct_channel import Order, channels_of, check
-from tests.acceptance.town import Refused, Town
+from tests.stories.test_direct_channel import Order, channels_of, check
+from tests.stories.town import Refused, Town
 
 pytestmark = [
     pytest.mark.real,

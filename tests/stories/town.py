@@ -23,10 +23,10 @@ from typing import Any
 
 import aiohttp
 
-from leyden.lnd.client import Lnd, connect
 from leyden.lnd.rest import WALLET_S
-from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
+from leyden.nodes.lnd.client import Lnd, connect
+from leyden.nodes.lnd.states import Address
 from leyden.values import fields
 from leyden_workshop.devnet import first_run
 from leyden_workshop.devnet.first_run import Account

@@ -4,7 +4,7 @@ import shutil
 from pathlib import Path
 
 import leyden
-from leyden.storage import schema_check
+from leyden.base.database import schema_check
 
 _MIGRATION = '''"""Of a version to come."""
 
@@ -47,5 +47,5 @@ def contract(source: Path) -> None:
 
 
 def _write(source: Path, revision: str, does: str, *, before: str) -> None:
-    path = source / "leyden/storage/migrations/versions" / f"{revision}.py"
+    path = source / "leyden/base/database/migrations/versions" / f"{revision}.py"
     path.write_text(_MIGRATION.format(revision=revision, before=before, does=does))

@@ -22,12 +22,12 @@ import aiohttp
 import alembic.command
 from sqlalchemy import Connection, MetaData, func, select
 
-from leyden import processes
-from leyden.certificates.authority import Authority
-from leyden.domain.times import utc_now
+from leyden.base import processes
+from leyden.base.database import schema
+from leyden.base.processes import Identity
+from leyden.base.rules.times import utc_now
 from leyden.lnd.trust import trusting
-from leyden.processes import Identity
-from leyden.storage import schema
+from leyden.nodes.certificates.authority import Authority
 
 _KEPT = Path(__file__).with_name("home_0007.json")
 

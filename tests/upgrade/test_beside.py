@@ -18,7 +18,7 @@ import pytest
 import sqlalchemy as sa
 from alembic.script import Script, ScriptDirectory
 
-from leyden.storage.schema import _config, _oldest, connected
+from leyden.base.database.schema import _config, _oldest, connected
 from leyden.values import Struct
 
 # The newest migration of the last release. To be moved on with each release.

@@ -15,25 +15,25 @@ import aiohttp
 import psycopg
 import pytest
 
-from leyden import processes
 from leyden.app.installation import running
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.domain import ledger
-from leyden.domain.orders import Status
-from leyden.domain.versions import Version
-from leyden.market.simulated import SimulatedMarket
-from leyden.runtimes.census import lnds
-from leyden.services.channels.shop import TICKET
-from leyden.services.operators.verify import verify
-from leyden.services.people import api_keys, sign_in
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage import schema_check
-from tests.api.nodes.conftest import CIPHERTEXT
-from tests.contracts.runtimes import install_stand_in
+from leyden.base import processes
+from leyden.base.database import schema_check
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.channels.books.verify import verify
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Status
+from leyden.channels.shop import TICKET
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.nodes.rules.versions import Version
+from leyden.nodes.runtimes.local.census import lnds
+from leyden.people import api_keys, sign_in
+from tests.channels.shop_harness import ShopHarness
+from tests.nodes.api.nodes.conftest import CIPHERTEXT
+from tests.nodes.contracts.runtimes import install_stand_in
 from tests.ports import free_port
-from tests.services.shop_harness import ShopHarness
 from tests.upgrade.old_home import OldHome, call
 
 # After everything that the last release did to its orders.

@@ -11,21 +11,21 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from leyden.domain.deliveries import Pause
-from leyden.domain.times import to_us
-from leyden.services.deliveries.dispatchers import FORGETTING, RETIRED, prune, retire
-from leyden.services.nodes import webhooks
-from leyden.services.nodes.launch_specs import key_purpose, settings_purpose
-from leyden.services.operators.backups import sealed_values
-from leyden.services.operators.verify import verify
-from leyden.storage.database import open_database
-from leyden.storage.schema import _config, connected, migrate
-from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import NODE_WEBHOOKS, old_purpose
-from leyden.storage.subscriptions import webhook_secret_purpose as purpose
-from leyden.tasks.work import Work
-from tests.domain.nodes import NOON, a_node, some_settings
-from tests.services.post import SECRET, URL, Post, Update
+from leyden.backups import sealed_values
+from leyden.base.database.database import open_database
+from leyden.base.database.schema import _config, connected, migrate
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.times import to_us
+from leyden.base.tasks.work import Work
+from leyden.channels.books.verify import verify
+from leyden.events.dispatchers import FORGETTING, RETIRED, prune, retire
+from leyden.events.rows.subscriptions import NODE_WEBHOOKS, old_purpose
+from leyden.events.rows.subscriptions import webhook_secret_purpose as purpose
+from leyden.events.rules.deliveries import Pause
+from leyden.nodes import webhooks
+from leyden.nodes.launch_specs import key_purpose, settings_purpose
+from tests.events.post import SECRET, URL, Post, Update
+from tests.nodes.rules.nodes import NOON, a_node, some_settings
 
 BEFORE = "0048_lightning_only"
 PIER = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"

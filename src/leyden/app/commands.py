@@ -7,7 +7,7 @@ holds the sentences to those with which the commands' own help begins.
 from collections.abc import Mapping
 from typing import Final
 
-from leyden.cli.groups import Listed
+from leyden.base.cli.groups import Listed
 
 _PLATFORM = {
     "up": Listed(
@@ -16,165 +16,171 @@ _PLATFORM = {
         "up",
     ),
     "down": Listed(
-        "leyden.cli.local_platform",
+        "leyden.app.cli.local_platform",
         "Stop the platform; nodes keep running unless you pass --nodes.",
         "down",
     ),
     "status": Listed(
-        "leyden.cli.local_platform",
+        "leyden.app.cli.local_platform",
         "Print what is running; exit 1 if the platform is not up.",
         "status",
     ),
     "logs": Listed(
-        "leyden.cli.local_platform",
+        "leyden.app.cli.local_platform",
         "Print the last lines of the platform's log, or of the daemons NAMES.",
         "logs",
     ),
-    "serve": Listed("leyden.cli.serve", "Run the API server."),
+    "serve": Listed("leyden.app.cli.serve", "Run the API server."),
     "worker": Listed(
-        "leyden.cli.serve", "Run background jobs: nodes, payments, webhooks."
+        "leyden.app.cli.serve", "Run background jobs: nodes, payments, webhooks."
     ),
     "gateway": Listed(
-        "leyden.cli.serve", "Run the gateway to nodes on a separate machine."
+        "leyden.app.cli.serve", "Run the gateway to nodes on a separate machine."
     ),
     "migrate": Listed(
-        "leyden.cli.migration", "Create or upgrade the database schema and the keys."
+        "leyden.app.cli.migration",
+        "Create or upgrade the database schema and the keys.",
     ),
     "home": Listed(
-        "leyden.cli.operator.home",
+        "leyden.nodes.cli.home",
         "Print which home owns the local nodes, or move them to this one.",
     ),
     "authority": Listed(
-        "leyden.cli.operator.authority",
+        "leyden.nodes.cli.authority",
         "Show or replace the certificate authority of the nodes.",
     ),
     "config": Listed(
-        "leyden.cli.setup", "Print every setting with its value, default and meaning."
+        "leyden.app.cli.setup",
+        "Print every setting with its value, default and meaning.",
     ),
     "doctor": Listed(
-        "leyden.cli.setup",
+        "leyden.app.cli.setup",
         "Check what this machine lacks, and print commands that fix it.",
     ),
     "daemons": Listed(
-        "leyden.cli.daemons", "Build the programs that nodes and private chains run."
+        "leyden.app.cli.daemons",
+        "Build the programs that nodes and private chains run.",
     ),
     "backup": Listed(
-        "leyden.cli.operator.backup",
+        "leyden.backups.cli.backup",
         "Back up the installation, verify backups, and restore one.",
     ),
     "secrets": Listed(
-        "leyden.cli.migration", "Manage the keys that encrypt stored data."
+        "leyden.app.cli.migration", "Manage the keys that encrypt stored data."
     ),
 }
 _OPERATOR = {
     "overview": Listed(
-        "leyden.cli.operator.oversight",
+        "leyden.operators.cli.oversight",
         "Print the installation's status and problems; exit 1 if it has any.",
     ),
     "fleet": Listed(
-        "leyden.cli.operator.fleet",
+        "leyden.operators.cli.fleet",
         "Print nodes by status and lnd version, and list nodes that need attention.",
     ),
     "orders": Listed(
-        "leyden.cli.operator.oversight",
+        "leyden.operators.cli.oversight",
         "List orders that need attention: lost, stuck half-way, or failed.",
     ),
     "seller": Listed(
-        "leyden.cli.operator.seller",
+        "leyden.channels.direct.cli.seller",
         "Print the seller's wallet, and the channels waiting for a confirmation.",
     ),
     "lsps1": Listed(
-        "leyden.cli.operator.lsps1",
+        "leyden.channels.direct.cli.lsps1",
         "Print the LSPS1 offer, unpaid LSPS1 orders, and problems.",
     ),
     "treasury": Listed(
-        "leyden.cli.operator.treasury",
+        "leyden.operators.cli.treasury",
         "Print the treasury and auction balances, and outstanding tickets.",
     ),
     "org": Listed(
-        "leyden.cli.operator.organizations",
+        "leyden.people.cli.organizations",
         "Create and list organizations, and set their quotas.",
     ),
     "team": Listed(
-        "leyden.cli.operator.team",
+        "leyden.people.cli.team",
         "Manage an organization's members: invite, set roles, remove.",
     ),
     "user": Listed(
-        "leyden.cli.operator.people",
+        "leyden.people.cli.people",
         "Create, list, reset and sign out dashboard users.",
     ),
-    "mail": Listed("leyden.cli.operator.mail", "Test the mail server."),
-    "key": Listed("leyden.cli.operator.keys", "Create, list and revoke API keys."),
+    "mail": Listed("leyden.events.cli.mail", "Test the mail server."),
+    "key": Listed("leyden.people.cli.keys", "Create, list and revoke API keys."),
     "coupon": Listed(
-        "leyden.cli.operator.coupons",
+        "leyden.channels.money.cli.coupons",
         "Create and list coupons, each redeemable once for credit.",
     ),
     "account": Listed(
-        "leyden.cli.operator.money",
+        "leyden.operators.cli.money",
         "Manage corporate accounts, and adjust organizations' balances.",
     ),
     "verify": Listed(
-        "leyden.cli.operator.money",
+        "leyden.operators.cli.money",
         "Verify the ledger, also against the treasury's lnd.",
     ),
     "pool": Listed(
-        "leyden.cli.operator.pool", "Manage the Pool account that pays for channels."
+        "leyden.channels.tickets.cli.pool",
+        "Manage the Pool account that pays for channels.",
     ),
     "alarms": Listed(
-        "leyden.cli.operator.alarms",
+        "leyden.operators.cli.alarms",
         "List alarms, and send them to webhook endpoints.",
     ),
     "audit": Listed(
-        "leyden.cli.operator.audit",
+        "leyden.operators.cli.audit",
         "Print the audit log of who changed what, newest first.",
     ),
 }
 _CUSTOMER = {
     "nodes": Listed(
-        "leyden.cli.customer.nodes",
+        "leyden.customer.nodes",
         "Create, view and control Lightning nodes.",
     ),
     "wallet": Listed(
-        "leyden.cli.wallet",
+        "leyden.customer.wallet",
         "Create and unlock a node's wallet, bake macaroons, manage backups.",
     ),
     "flow": Listed(
-        "leyden.cli.customer.flow",
+        "leyden.customer.flow",
         "Buy inbound channels, and manage orders and credit.",
     ),
     "claim": Listed(
-        "leyden.cli.claim",
+        "leyden.customer.claim",
         "Use a paid order's ticket to open a channel to your hosted node.",
     ),
     "events": Listed(
-        "leyden.cli.customer.events",
+        "leyden.customer.events",
         "Follow your organization's events, or forward them to a webhook endpoint.",
     ),
     "subscriptions": Listed(
-        "leyden.cli.customer.subscriptions",
+        "leyden.customer.subscriptions",
         "Send your organization's events to webhook endpoints.",
     ),
     "quotas": Listed(
-        "leyden.cli.customer.quotas",
+        "leyden.customer.quotas",
         "Print your organization's quotas and their usage.",
     ),
     "profile": Listed(
-        "leyden.cli.customer.profiles",
+        "leyden.customer.profiles",
         "Manage profiles: platforms' URLs and your API keys.",
     ),
     "completion": Listed(
-        "leyden.cli.customer.completion",
+        "leyden.customer.completion",
         "Print a completion script for your shell.",
     ),
     "unlocker": Listed(
-        "leyden.cli.unlocker",
+        "leyden.customer.unlocker",
         "Run a webhook endpoint that unlocks your nodes automatically.",
     ),
     "trust": Listed(
-        "leyden.cli.trust",
+        "leyden.customer.trusting",
         "Make this machine's browsers and programs trust a platform's certificates.",
     ),
-    "untrust": Listed("leyden.cli.trust", "Remove only what `leyden trust` added."),
+    "untrust": Listed(
+        "leyden.customer.trusting", "Remove only what `leyden trust` added."
+    ),
 }
 _PRIVATE_CHAIN = {
     "dev": Listed("", "Control the private chain that `leyden up` starts.", "dev")

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
-from leyden.services.platform import Platform
-from leyden.web.origins import Origins
-from leyden.web.site import Site
-from leyden.web.table import PAGES
+from leyden.app.page_table import PAGES
+from leyden.app.serving.site import Site
+from leyden.base.pages.origins import Origins
+from leyden.base.platform import Platform
 
 
 def dashboard(platform: Platform, *, version: str, origins: Iterable[str] = ()) -> Site:

@@ -1,18 +1,12 @@
 """The table of all endpoints."""
 
-from leyden.api import (
-    backups,
-    events,
-    flow,
-    keys,
-    nodes,
-    quotas,
-    subscriptions,
-    webhooks,
-)
-from leyden.api.operations import Operation
-from leyden.domain.accounts import Scope
+from leyden.base.http.operations import Operation
+from leyden.base.rules.accounts import Scope
+from leyden.channels.api import flow
 from leyden.errors import Conflict, Expired, OverLimit
+from leyden.events.api import events, subscriptions
+from leyden.nodes.api import backups, nodes, webhooks
+from leyden.people.api import keys, quotas
 
 _NODE, _FLOW = Scope.NODE, Scope.FLOW
 _NODES = "/organizations/{organization_id}/nodes"

@@ -4,19 +4,19 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from leyden import __version__
-from leyden.api.app import Api
-from leyden.api.challenges import Challenges
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.gateways import Gateways
-from leyden.api.lsps1 import Lsps1OverHttp
-from leyden.api.proxies import Proxies
-from leyden.api.public import Public
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.serving.api import Api
+from leyden.app.serving.public import Public
+from leyden.app.serving.site import Site
+from leyden.base.http.proxies import Proxies
+from leyden.base.pages.addresses import is_page
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings, own_names, words
+from leyden.channels.direct.api.lsps1 import Lsps1OverHttp
 from leyden.errors import SetupError
 from leyden.manual.site import Manual, is_manual
-from leyden.services.platform import Platform
-from leyden.settings import Settings, own_names, words
-from leyden.web.addresses import is_page
-from leyden.web.site import Site
+from leyden.nodes.api.challenges import Challenges
+from leyden.nodes.api.gateways import Gateways
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 

@@ -7,42 +7,43 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
-from leyden import __version__, processes
-from leyden.api.connections import Connections
-from leyden.api.gateways import Gateways
-from leyden.api.metrics import metrics
-from leyden.api.server import bind, serving, tls
-from leyden.app import (
+from leyden import __version__
+from leyden.app.dashboard import dashboard
+from leyden.app.front import front_of
+from leyden.app.loops import put_standing, queues
+from leyden.app.serving.metrics import metrics
+from leyden.backups.wiring import restored
+from leyden.base import processes
+from leyden.base.background import background
+from leyden.base.daemons.build import default_cache
+from leyden.base.daemons.operator_binaries import own as own_programs
+from leyden.base.http.connections import Connections
+from leyden.base.http.server import bind, serving, tls
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings, own_names, words
+from leyden.base.tasks.worker import Worker
+from leyden.channels.wiring.shop import open_for_payments, shop_of
+from leyden.events.wiring.dispatcher import dispatcher_of
+from leyden.events.wiring.emailing import emailing_of
+from leyden.events.wiring.tails import tails_of
+from leyden.nodes.api.gateways import Gateways
+from leyden.nodes.routes import Routes
+from leyden.nodes.watchers import Watching
+from leyden.nodes.wiring import (
     api_certificate,
     authorities,
     certificates,
     clusters,
     companion_listener,
     gateways,
-    restored,
     routes_listener,
 )
-from leyden.app.background import background
-from leyden.app.dispatcher import dispatcher_of
-from leyden.app.emailing import emailing_of
-from leyden.app.fleet import fleet_of, looked_after
-from leyden.app.front import front_of
-from leyden.app.opening import opened
-from leyden.app.ownership import registered
-from leyden.app.programs import Binary, lnds
-from leyden.app.shop import open_for_payments, shop_of
-from leyden.app.tails import tails_of
-from leyden.daemons.build import default_cache
-from leyden.daemons.operator_binaries import own as own_programs
-from leyden.loops import put_standing, queues
-from leyden.services.nodes.routes import Routes
-from leyden.services.nodes.watchers import Watching
-from leyden.services.operators.alarm_watch import AlarmWatch
-from leyden.services.platform import Platform
-from leyden.settings import Settings, own_names, words
-from leyden.tasks.worker import Worker
+from leyden.nodes.wiring.fleet import fleet_of, looked_after
+from leyden.nodes.wiring.ownership import registered
+from leyden.nodes.wiring.programs import Binary, lnds
+from leyden.operators.alarm_watch import AlarmWatch
 from leyden.values import replace
-from leyden.web.app import dashboard
 
 
 @asynccontextmanager

@@ -5,19 +5,19 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from functools import partial
 
-from leyden.errors import Stale
-from leyden.services.channels import (
-    expiry,
-    opening,
-    payment_sweep,
-    pool_account,
-    refunds,
-    seller_watch,
-    tickets,
-)
-from leyden.services.channels.checkout import TicketMaker
-from leyden.services.channels.lsps1 import listening
-from leyden.services.channels.shop import (
+from leyden.backups.changes.supervision import CHANGES, Changes
+from leyden.backups.channel_copies import CHANNEL_COPIES, ChannelCopies
+from leyden.backups.scheduled import BACKUPS, Scheduled
+from leyden.base.platform import Platform
+from leyden.base.tasks.queues import Queue
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.base.tasks.work import Work
+from leyden.channels import expiry, payment_sweep, refunds
+from leyden.channels.books.treasury_check import TREASURY_CHECK, TreasuryComparison
+from leyden.channels.checkout import TicketMaker
+from leyden.channels.direct import opening, seller_watch
+from leyden.channels.direct.lsps1 import listening
+from leyden.channels.shop import (
     CLOSING,
     DIRECT_CHANNELS,
     EXPIRY,
@@ -32,17 +32,15 @@ from leyden.services.channels.shop import (
     WITHDRAWAL,
     Shop,
 )
-from leyden.services.deliveries import dispatchers, event_emails, letters
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.events import log as event_log
-from leyden.services.nodes import (
-    issuance,
-    reconciler,
-    relocations,
-    samples,
-    watchers,
-)
-from leyden.services.nodes.fleet import (
+from leyden.channels.tickets import pool_account, tickets
+from leyden.errors import Stale
+from leyden.events import dispatchers, event_emails, letters
+from leyden.events import log as event_log
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.rows.emails import EMAILS
+from leyden.events.rows.subscriptions import NODE_WEBHOOKS, SUBSCRIPTIONS
+from leyden.nodes import issuance, reconciler, relocations, samples, watchers
+from leyden.nodes.fleet import (
     CERTIFICATES,
     HOUSEKEEPING,
     NODE,
@@ -52,29 +50,13 @@ from leyden.services.nodes.fleet import (
     WATCH,
     Fleet,
 )
-from leyden.services.nodes.housekeeping import Housekeeping
-from leyden.services.nodes.issuance import Issuance
-from leyden.services.nodes.onions import Onions
-from leyden.services.nodes.routes import Routes
-from leyden.services.nodes.watchers import Watching
-from leyden.services.operators.alarm_watch import ALARMS, AlarmWatch
-from leyden.services.operators.backups.changes.supervision import CHANGES, Changes
-from leyden.services.operators.backups.channel_copies import (
-    CHANNEL_COPIES,
-    ChannelCopies,
-)
-from leyden.services.operators.backups.scheduled import BACKUPS, Scheduled
-from leyden.services.operators.treasury_check import (
-    TREASURY_CHECK,
-    TreasuryComparison,
-)
-from leyden.services.people import expiring_keys, sign_in
-from leyden.services.platform import Platform
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.emails import EMAILS
-from leyden.storage.subscriptions import NODE_WEBHOOKS, SUBSCRIPTIONS
-from leyden.tasks.queues import Queue
-from leyden.tasks.work import Work
+from leyden.nodes.housekeeping import Housekeeping
+from leyden.nodes.issuance import Issuance
+from leyden.nodes.onions.onions import Onions
+from leyden.nodes.routes import Routes
+from leyden.nodes.watchers import Watching
+from leyden.operators.alarm_watch import ALARMS, AlarmWatch
+from leyden.people import expiring_keys, sign_in
 
 _FORGET_EVERY = timedelta(hours=1)
 _FORGOTTEN_AT_ONCE = 500

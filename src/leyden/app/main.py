@@ -9,9 +9,9 @@ from typing import NoReturn
 import click
 
 from leyden import __version__
-from leyden.cli import exit_codes
-from leyden.cli.commands import COMMANDS, HEADINGS, RENAMED
-from leyden.cli.groups import Group
+from leyden.app.commands import COMMANDS, HEADINGS, RENAMED
+from leyden.base.cli import exit_codes
+from leyden.base.cli.groups import Group
 from leyden.errors import LeydenError
 
 

@@ -1,12 +1,12 @@
 """Migrating the schema, and creating keys and identity of a new installation."""
 
-from leyden import processes
-from leyden.app import authorities, identity, restored
-from leyden.domain.times import utc_now
-from leyden.services.operators import sealing_keys
-from leyden.settings import Settings
-from leyden.storage import schema
-from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
+from leyden.backups.wiring import restored
+from leyden.base import processes
+from leyden.base.database import schema, sealing_keys
+from leyden.base.database.secrets import Keyring, Sealer, load_keyring, save_keyring
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings
+from leyden.nodes.wiring import authorities, identity
 
 _LOCK = ".migrate.lock"
 

@@ -1,36 +1,35 @@
 """The table of all pages."""
 
-from leyden.domain.nodes import Action
-from leyden.domain.sign_in import Right
-from leyden.web import (
-    account,
-    audit,
+from leyden.base.pages.pages import Page, Who
+from leyden.base.rules.sign_in import Right
+from leyden.channels.money.pages import credit
+from leyden.channels.pages import order_form, orders
+from leyden.events.pages import events, subscriptions
+from leyden.nodes.pages import (
     backups,
     confirmations,
-    credit,
     deleted_nodes,
-    emails,
-    events,
-    keys,
     log,
     new_node,
     node,
     node_settings,
     nodes,
-    operator,
-    order_form,
-    orders,
-    oversight,
-    resets,
-    sign_in_pages,
-    subscriptions,
-    team,
-    usage,
     vault,
     wallet,
     webhooks,
 )
-from leyden.web.pages import Page, Who
+from leyden.nodes.rules.nodes import Action
+from leyden.operators.pages import operator, oversight
+from leyden.people.pages import (
+    account,
+    audit,
+    emails,
+    keys,
+    resets,
+    sign_in_pages,
+    team,
+    usage,
+)
 
 _HERE = "/app/{organization_id}"
 _ACCOUNT = "/app/account"

@@ -18,16 +18,16 @@ from typing import Final
 
 from prometheus_client import Gauge
 
-from leyden.backups.store import CHANNELS, Snapshot, Store
+from leyden.backups import places
+from leyden.backups.installation import installation_id
+from leyden.backups.places import Programs
+from leyden.backups.results import recorded
+from leyden.backups.store.store import CHANNELS, Snapshot, Store
+from leyden.base.database.database import open_database
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import NotFound, SetupError
-from leyden.services.operators.backups import places
-from leyden.services.operators.backups.installation import installation_id
-from leyden.services.operators.backups.places import Programs
-from leyden.services.operators.backups.results import recorded
-from leyden.services.platform import Platform
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.database import open_database
-from leyden.storage.stores import Stores
 
 CHANNEL_COPIES: Final = "channel backups"
 _CHECK_EVERY_S: Final = 1.0

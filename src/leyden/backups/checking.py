@@ -1,14 +1,14 @@
 """Check every byte of the store, and the newest backup against its manifest."""
 
-from leyden.backups.recovery import RecoveryKey
+from leyden.backups import places
+from leyden.backups.changes import applying, state
+from leyden.backups.fetching import facts_differ, fetch, open_keys
+from leyden.backups.installation import installation_id
+from leyden.backups.places import Programs
+from leyden.backups.results import recorded
+from leyden.backups.store.recovery import RecoveryKey
+from leyden.base.platform import Platform
 from leyden.errors import SetupError
-from leyden.services.operators.backups import places
-from leyden.services.operators.backups.changes import applying, state
-from leyden.services.operators.backups.fetching import facts_differ, fetch, open_keys
-from leyden.services.operators.backups.installation import installation_id
-from leyden.services.operators.backups.places import Programs
-from leyden.services.operators.backups.results import recorded
-from leyden.services.platform import Platform
 from leyden.values import Struct
 
 

@@ -11,11 +11,11 @@ from contextlib import closing
 from pathlib import Path
 from typing import Final
 
+from leyden.backups import postgres
+from leyden.backups.databases import describe
+from leyden.backups.facts import Facts
+from leyden.base.database.urls import is_sqlite, sqlite_path
 from leyden.errors import SetupError
-from leyden.services.operators.backups import postgres
-from leyden.services.operators.backups.databases import describe
-from leyden.services.operators.backups.facts import Facts
-from leyden.storage.urls import is_sqlite, sqlite_path
 from leyden.values import Struct
 
 SQLITE: Final = "database.sqlite"

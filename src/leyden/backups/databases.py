@@ -3,9 +3,9 @@
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import SQLAlchemyError
 
-from leyden.services.operators.backups import facts
-from leyden.services.operators.backups.facts import Facts
-from leyden.storage.engines import engine, unreachable
+from leyden.backups import facts
+from leyden.backups.facts import Facts
+from leyden.base.database.engines import engine, unreachable
 
 
 class Reading:

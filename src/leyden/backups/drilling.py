@@ -15,27 +15,22 @@ import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from leyden.backups.recovery import RecoveryKey
-from leyden.backups.store import Store
-from leyden.domain.times import to_iso
-from leyden.services.operators.backups import facts, places, postgres
-from leyden.services.operators.backups.changes import applying, state
-from leyden.services.operators.backups.databases import Reading
-from leyden.services.operators.backups.fetching import (
-    Fetched,
-    facts_differ,
-    fetch,
-    open_keys,
-)
-from leyden.services.operators.backups.installation import installation_id
-from leyden.services.operators.backups.places import Programs
-from leyden.services.operators.backups.results import Kind, recorded
-from leyden.services.operators.backups.sealed_values import Opened, open_all
-from leyden.services.operators.verify import verify
-from leyden.services.platform import Platform
-from leyden.storage import schema
-from leyden.storage.database import open_database
-from leyden.storage.secrets import Keyring, Sealer, load_keyring
+from leyden.backups import facts, places, postgres
+from leyden.backups.changes import applying, state
+from leyden.backups.databases import Reading
+from leyden.backups.fetching import Fetched, facts_differ, fetch, open_keys
+from leyden.backups.installation import installation_id
+from leyden.backups.places import Programs
+from leyden.backups.results import Kind, recorded
+from leyden.backups.sealed_values import Opened, open_all
+from leyden.backups.store.recovery import RecoveryKey
+from leyden.backups.store.store import Store
+from leyden.base.database import schema
+from leyden.base.database.database import open_database
+from leyden.base.database.secrets import Keyring, Sealer, load_keyring
+from leyden.base.platform import Platform
+from leyden.base.rules.times import to_iso
+from leyden.channels.books.verify import verify
 from leyden.values import Struct
 
 

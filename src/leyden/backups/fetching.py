@@ -3,15 +3,15 @@
 import asyncio
 from pathlib import Path
 
-from leyden.backups.store import Snapshot, Store
+from leyden.backups import copies, keys, manifest
+from leyden.backups.databases import describe
+from leyden.backups.installation import installation_id
+from leyden.backups.keys import Bundle
+from leyden.backups.manifest import Manifest
+from leyden.backups.places import Programs
+from leyden.backups.store.store import Snapshot, Store
+from leyden.base.database.secrets import Keyring, Sealer, parse_keyring
 from leyden.errors import SetupError
-from leyden.services.operators.backups import copies, keys, manifest
-from leyden.services.operators.backups.databases import describe
-from leyden.services.operators.backups.installation import installation_id
-from leyden.services.operators.backups.keys import Bundle
-from leyden.services.operators.backups.manifest import Manifest
-from leyden.services.operators.backups.places import Programs
-from leyden.storage.secrets import Keyring, Sealer, parse_keyring
 from leyden.values import Struct
 
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from leyden.storage.secrets import Sealer
+from leyden.base.database.secrets import Sealer
 
 _PURPOSE: Final = "installation of a backup"
 _ID_BYTES: Final = 8

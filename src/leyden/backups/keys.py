@@ -16,9 +16,9 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
-from leyden import settings
+from leyden.base import settings
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.settings import Settings
 from leyden.values import Struct, hiding
 
 NAME: Final = "keys.age"

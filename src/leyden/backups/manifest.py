@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
+from leyden.backups.facts import Facts
 from leyden.errors import SetupError
-from leyden.services.operators.backups.facts import Facts
 from leyden.values import Struct
 
 NAME: Final = "manifest.json"

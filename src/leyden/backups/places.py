@@ -17,16 +17,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden import processes
-from leyden.backups import store as stores
-from leyden.backups.age import Age
-from leyden.backups.store import Access, Store
-from leyden.daemons import build as builds
-from leyden.daemons.progress import Progress, quiet
+from leyden.backups.store import store as stores
+from leyden.backups.store.age import Age
+from leyden.backups.store.store import Access, Store
+from leyden.base import processes
+from leyden.base.daemons import build as builds
+from leyden.base.daemons.progress import Progress, quiet
+from leyden.base.database.urls import is_sqlite, sqlite_path
+from leyden.base.files import sync, write_private
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.files import sync, write_private
-from leyden.settings import Settings
-from leyden.storage.urls import is_sqlite, sqlite_path
 from leyden.values import Struct
 
 _WORK: Final = "work-"

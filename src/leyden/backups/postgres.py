@@ -17,11 +17,11 @@ import psycopg
 from psycopg import conninfo, sql
 from sqlalchemy import text
 
-from leyden.backups.calls import Secret, call, secret
+from leyden.backups import facts
+from leyden.backups.databases import Reading
+from leyden.backups.facts import Facts
+from leyden.backups.store.calls import Secret, call, secret
 from leyden.errors import SetupError
-from leyden.services.operators.backups import facts
-from leyden.services.operators.backups.databases import Reading
-from leyden.services.operators.backups.facts import Facts
 
 _CONNECT_S: Final = 10
 # Quoted names of tables, and routines; those of extensions stay.

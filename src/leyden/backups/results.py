@@ -12,12 +12,12 @@ from typing import Final, Literal, cast
 
 from prometheus_client import Gauge
 
+from leyden.backups.changes import state
+from leyden.backups.changes.state import Following
+from leyden.backups.rows.backup_results import BackupResult
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
 from leyden.errors import LeydenError
-from leyden.services.operators.backups.changes import state
-from leyden.services.operators.backups.changes.state import Following
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.backup_results import BackupResult
 from leyden.values import Struct
 
 Kind = Literal["run", "check", "drill", "attended", "channels"]

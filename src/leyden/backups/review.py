@@ -9,13 +9,13 @@ from collections.abc import AsyncIterator
 from datetime import datetime
 from typing import Final
 
-from leyden.domain import ledger
-from leyden.domain.accounts import Organization
-from leyden.domain.orders import ENDED
-from leyden.domain.times import to_iso
-from leyden.services.people import api_keys
-from leyden.storage.database import Database, open_database
-from leyden.storage.stores import Stores
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.stores import Stores
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import to_iso
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import ENDED
+from leyden.people import api_keys
 from leyden.values import Struct
 
 KEYS: Final = "api keys in force"

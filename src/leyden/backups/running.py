@@ -13,21 +13,21 @@ from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 from leyden import __version__
-from leyden.backups.store import CHANNELS
-from leyden.domain.times import to_iso
+from leyden.backups import copies, keys, manifest, places
+from leyden.backups.changes import applying, state
+from leyden.backups.changes.state import Base
+from leyden.backups.copies import Copied
+from leyden.backups.installation import installation_id
+from leyden.backups.keys import Bundle
+from leyden.backups.manifest import Manifest
+from leyden.backups.places import Programs
+from leyden.backups.results import recorded
+from leyden.backups.store.store import CHANNELS
+from leyden.base.database.secrets import Sealer, parse_keyring
+from leyden.base.platform import Platform
+from leyden.base.rules.times import to_iso
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.services.operators.backups import copies, keys, manifest, places
-from leyden.services.operators.backups.changes import applying, state
-from leyden.services.operators.backups.changes.state import Base
-from leyden.services.operators.backups.copies import Copied
-from leyden.services.operators.backups.installation import installation_id
-from leyden.services.operators.backups.keys import Bundle
-from leyden.services.operators.backups.manifest import Manifest
-from leyden.services.operators.backups.places import Programs
-from leyden.services.operators.backups.results import recorded
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.secrets import Sealer, parse_keyring
 from leyden.values import Struct, replace
 
 _TRIES: Final = 3

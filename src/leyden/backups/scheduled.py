@@ -14,17 +14,17 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.services.operators.backups import results
-from leyden.services.operators.backups.changes import state
-from leyden.services.operators.backups.results import Kind
-from leyden.services.platform import Platform
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.backup_results import BackupResult
+from leyden.backups import results
+from leyden.backups.changes import state
+from leyden.backups.results import Kind
+from leyden.backups.rows.backup_results import BackupResult
+from leyden.base.platform import Platform
+from leyden.base.tasks.steps import ClaimedTask
 
 BACKUPS: Final = "backups"
 _CHECK_EVERY: Final = timedelta(minutes=1)
 _CHECK_SOON: Final = timedelta(seconds=5)
-_OURSELVES: Final = "from leyden.cli.main import main; main()"
+_OURSELVES: Final = "from leyden.app.main import main; main()"
 _STOPS_WITHIN_S: Final = 10.0
 
 log = logging.getLogger(__name__)

@@ -5,24 +5,24 @@ from typing import Any, Final
 
 from sqlalchemy import Column, Connection, Table, select
 
+from leyden.base.database import sealing_keys
+from leyden.base.database.every_table import metadata
+from leyden.base.database.secrets import Sealer
+from leyden.base.rows import answers
+from leyden.channels.shop import ticket_purpose
 from leyden.errors import SetupError
-from leyden.services.channels.shop import ticket_purpose
-from leyden.services.nodes.backups import macaroon_purpose, seed_purpose
-from leyden.services.nodes.issuance import ACCOUNT, name_purpose
-from leyden.services.nodes.launch_specs import key_purpose, settings_purpose
-from leyden.services.nodes.onions import seed_purpose as onion_purpose
-from leyden.services.operators import sealing_keys
-from leyden.services.people.sign_in import TOTP
-from leyden.storage import answers
-from leyden.storage.emails import email_purpose
-from leyden.storage.every_table import metadata
-from leyden.storage.secrets import Sealer
-from leyden.storage.subscriptions import (
+from leyden.events.rows.emails import email_purpose
+from leyden.events.rows.subscriptions import (
     old_purpose,
     secret_purpose,
     url_purpose,
     webhook_secret_purpose,
 )
+from leyden.nodes.backups import macaroon_purpose, seed_purpose
+from leyden.nodes.issuance import ACCOUNT, name_purpose
+from leyden.nodes.launch_specs import key_purpose, settings_purpose
+from leyden.nodes.onions.onions import seed_purpose as onion_purpose
+from leyden.people.sign_in import TOTP
 from leyden.values import Struct
 
 _AT_ONCE: Final = 500

@@ -6,13 +6,12 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from datetime import timedelta
 from typing import Final
 
-from leyden.domain.times import Clock, utc_now
-from leyden.services.operators import sealing_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage import schema_check
-from leyden.storage.database import Database, open_database
-from leyden.storage.secrets import Sealer, load_keyring
+from leyden.base.database import schema_check, sealing_keys
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.secrets import Sealer, load_keyring
+from leyden.base.platform import Platform
+from leyden.base.rules.times import Clock, utc_now
+from leyden.base.settings import Settings
 
 _WRONG: Final = timedelta(seconds=5)
 

@@ -2,18 +2,18 @@
 
 from contextlib import AsyncExitStack
 
-from leyden.domain.times import Clock
-from leyden.services.channels import sources
-from leyden.services.channels.shop import Shop
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.deliveries.emailing import Emailing
-from leyden.services.events.tails import Tails
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.issuance import Issuance
-from leyden.services.nodes.samples import Samples
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.times import Clock
+from leyden.base.settings import Settings
+from leyden.channels import sources
+from leyden.channels.shop import Shop
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.emailing import Emailing
+from leyden.events.tails import Tails
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.issuance import Issuance
+from leyden.nodes.samples import Samples
 from leyden.values import Struct, field
 
 

@@ -13,11 +13,11 @@ of it: a refused form does not show its page.
 
 from typing import Final
 
-from leyden.domain.accounts import Role
-from leyden.domain.sign_in import RIGHTS, Right
+from leyden.base.database.database import Database
+from leyden.base.database.stores import Stores
+from leyden.base.rules.accounts import Role
+from leyden.base.rules.sign_in import RIGHTS, Right
 from leyden.errors import RightsChanged
-from leyden.storage.database import Database
-from leyden.storage.stores import Stores
 
 _PERSON: Final = "user:"
 

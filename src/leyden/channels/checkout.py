@@ -27,19 +27,18 @@ from typing import Final
 
 from prometheus_client import Histogram
 
-from leyden.domain import ledger
-from leyden.domain.alarms import Finding, Kind
-from leyden.domain.ledger import Reason
-from leyden.domain.orders import ENDED, Event, Order, Status, advance
-from leyden.domain.payments import Invoice, InvoiceState, Output, PaymentUpdate
-from leyden.domain.tickets import NoTicket, Ticket
-from leyden.errors import Away, MarketAway, NotFound, Stale
-from leyden.services.channels import invoices, outputs
-from leyden.services.channels.batcher import Batcher
-from leyden.services.channels.holding import credit, hold, settle
-from leyden.services.channels.payment_updates import select_unbooked
-from leyden.services.channels.refunds import finish_without_ticket, refund
-from leyden.services.channels.shop import (
+from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.tasks.steps import ClaimedTask, complete_all
+from leyden.channels import invoices, outputs
+from leyden.channels.batcher import Batcher
+from leyden.channels.holding import credit, hold, settle
+from leyden.channels.payment_updates import select_unbooked
+from leyden.channels.refunds import finish_without_ticket, refund
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Reason
+from leyden.channels.rules.orders import ENDED, Event, Order, Status, advance
+from leyden.channels.rules.payments import Invoice, InvoiceState, Output, PaymentUpdate
+from leyden.channels.shop import (
     CLOSING,
     TICKET,
     WITHDRAWAL,
@@ -47,9 +46,10 @@ from leyden.services.channels.shop import (
     ShopSettings,
     ticket_purpose,
 )
-from leyden.services.channels.sources import SOURCES
-from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
-from leyden.services.shared.steps import ClaimedTask, complete_all
+from leyden.channels.sources import SOURCES
+from leyden.channels.tickets.rules.tickets import NoTicket, Ticket
+from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
+from leyden.errors import Away, MarketAway, NotFound, Stale
 from leyden.values import Struct
 
 log = logging.getLogger(__name__)

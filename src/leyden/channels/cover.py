@@ -1,13 +1,13 @@
 """How much of an order's price credit and a corporate account cover."""
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Order
-from leyden.domain.pricing import Quote
-from leyden.domain.units import Sats
+from leyden.base.database.stores import Stores
+from leyden.base.rules.units import Sats
+from leyden.channels.holding import entry
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.pricing import Quote
 from leyden.errors import OverLimit
-from leyden.services.channels.holding import entry
-from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 

@@ -10,15 +10,15 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Final
 
-from leyden.domain.orders import Event, Order, Status
-from leyden.domain.payments import Invoice, InvoiceState, Output, PaymentUpdate
-from leyden.services.channels.checkout import record_payment
-from leyden.services.channels.holding import end
-from leyden.services.channels.outputs import confirming
-from leyden.services.channels.payment_sweep import look_up
-from leyden.services.channels.shop import PRUNING, Shop
-from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.services.shared.steps import ClaimedTask
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.channels.checkout import record_payment
+from leyden.channels.holding import end
+from leyden.channels.outputs import confirming
+from leyden.channels.payment_sweep import look_up
+from leyden.channels.rules.orders import Event, Order, Status
+from leyden.channels.rules.payments import Invoice, InvoiceState, Output, PaymentUpdate
+from leyden.channels.shop import PRUNING, Shop
+from leyden.channels.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
 

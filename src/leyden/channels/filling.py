@@ -5,14 +5,14 @@ Nothing here does I/O.
 
 from collections.abc import Iterable
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Event, Order, advance
-from leyden.domain.tickets import Lease
-from leyden.domain.units import Sats
-from leyden.services.channels.holding import entry
-from leyden.services.channels.sources import SOURCES
-from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.base.rules.units import Sats
+from leyden.channels.holding import entry
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Event, Order, advance
+from leyden.channels.sources import SOURCES
+from leyden.channels.tickets.rules.tickets import Lease
+from leyden.channels.unit_of_work import UnitOfWork
 
 
 def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:

@@ -3,13 +3,13 @@
 Nothing here does I/O.
 """
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Event, Order, advance
-from leyden.domain.payments import InvoiceState
-from leyden.domain.units import Sats
-from leyden.services.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
-from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.base.rules.units import Sats
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Event, Order, advance
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
+from leyden.channels.unit_of_work import UnitOfWork
 
 
 def hold(

@@ -7,13 +7,13 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from leyden.domain import ledger
-from leyden.domain.alarms import Finding, Kind
-from leyden.domain.ledger import Reason
-from leyden.domain.orders import Event, Order, Status
-from leyden.domain.payments import Invoice, InvoiceState, PaymentUpdate
-from leyden.services.channels.holding import credit, end, hand_back, hold, settle
-from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.base.rules.alarms import Finding, Kind
+from leyden.channels.holding import credit, end, hand_back, hold, settle
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Reason
+from leyden.channels.rules.orders import Event, Order, Status
+from leyden.channels.rules.payments import Invoice, InvoiceState, PaymentUpdate
+from leyden.channels.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
 

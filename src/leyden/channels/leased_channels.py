@@ -4,10 +4,10 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain.orders import Order, Status
-from leyden.domain.tickets import Lease
-from leyden.domain.units import BLOCKS_PER_DAY, Sats
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.base.rules.units import BLOCKS_PER_DAY, Sats
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.tickets.rules.tickets import Lease
 from leyden.values import Struct
 
 _BLOCK: Final = timedelta(days=1) / BLOCKS_PER_DAY

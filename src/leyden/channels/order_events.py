@@ -8,11 +8,11 @@ I/O.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
-from leyden.domain import ledger
-from leyden.domain.customer_ledger import kind_of
-from leyden.domain.events import Event
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.orders import Order, Status
+from leyden.channels.rules import ledger
+from leyden.channels.rules.customer_ledger import kind_of
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.rules.orders import Order, Status
+from leyden.events.rules.events import Event
 
 _MOVES: Final[Mapping[Status, str]] = {
     Status.CREATING: "order.paid",

@@ -2,21 +2,22 @@
 
 from datetime import datetime
 
-from leyden.domain.orders import Event, Order, Status, advance
-from leyden.domain.payments import InvoiceState
-from leyden.domain.pricing import Channel
-from leyden.domain.sign_in import Right
+from leyden.base import rights
+from leyden.base.database.stores import Stores
+from leyden.base.rules.sign_in import Right
+from leyden.channels import order_events, quotes, sources
+from leyden.channels.checkout import start_ticket
+from leyden.channels.cover import Cover, cover_of, covering_entries
+from leyden.channels.direct.reservations import Reservation
+from leyden.channels.holding import end
+from leyden.channels.rules.orders import Event, Order, Status, advance
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.rules.pricing import Channel
+from leyden.channels.shop import EVERYTHING, EXPIRY, TICKETS, Shop
+from leyden.channels.sources import ChannelSource
+from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import LeydenError, NotAllowed, NotFound, Stale, TreasuryAway
-from leyden.services.channels import order_events, quotes, sources
-from leyden.services.channels.checkout import start_ticket
-from leyden.services.channels.cover import Cover, cover_of, covering_entries
-from leyden.services.channels.holding import end
-from leyden.services.channels.reservations import Reservation
-from leyden.services.channels.shop import EVERYTHING, EXPIRY, TICKETS, Shop
-from leyden.services.channels.sources import ChannelSource
-from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.services.shared import quotas, rights
-from leyden.storage.stores import Stores
+from leyden.people import quotas
 from leyden.values import replace
 
 SUFFIX = "FO"

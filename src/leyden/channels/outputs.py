@@ -7,21 +7,21 @@ held for it; the rest becomes credit. Nothing here does I/O.
 import logging
 from collections.abc import Collection
 
-from leyden.domain import ledger
-from leyden.domain.alarms import Finding, Kind
-from leyden.domain.ledger import Reason
-from leyden.domain.orders import TICKETED, Event, Order, Status
-from leyden.domain.payments import (
+from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.units import Sats
+from leyden.channels.holding import credit, entry, hold, reopen
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Reason
+from leyden.channels.rules.orders import TICKETED, Event, Order, Status
+from leyden.channels.rules.payments import (
     GONE,
     KnownOutput,
     Outpoint,
     Output,
     OutputState,
 )
-from leyden.domain.units import Sats
-from leyden.services.channels.holding import credit, entry, hold, reopen
-from leyden.services.channels.shop import ShopSettings
-from leyden.services.channels.unit_of_work import UnitOfWork
+from leyden.channels.shop import ShopSettings
+from leyden.channels.unit_of_work import UnitOfWork
 from leyden.values import replace
 
 log = logging.getLogger(__name__)

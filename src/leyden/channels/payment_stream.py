@@ -9,10 +9,10 @@ import asyncio
 import logging
 from contextlib import aclosing
 
-from leyden.domain.payments import PaymentUpdate
+from leyden.channels.checkout import record_payments
+from leyden.channels.rules.payments import PaymentUpdate
+from leyden.channels.shop import EVERYTHING, SWEEP, Shop
 from leyden.errors import LeydenError
-from leyden.services.channels.checkout import record_payments
-from leyden.services.channels.shop import EVERYTHING, SWEEP, Shop
 
 log = logging.getLogger(__name__)
 

@@ -6,8 +6,10 @@ stream was down. So everything that may still change is looked up.
 
 from collections.abc import AsyncIterator, Sequence
 
-from leyden.domain.orders import Status
-from leyden.domain.payments import (
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.channels.checkout import record_payments
+from leyden.channels.rules.orders import Status
+from leyden.channels.rules.payments import (
     GONE,
     Invoice,
     InvoiceState,
@@ -16,10 +18,8 @@ from leyden.domain.payments import (
     PaymentRequest,
     PaymentUpdate,
 )
-from leyden.services.channels.checkout import record_payments
-from leyden.services.channels.shop import Shop
-from leyden.services.channels.treasury_identity import check_treasury
-from leyden.services.shared.steps import ClaimedTask
+from leyden.channels.shop import Shop
+from leyden.channels.treasury_identity import check_treasury
 
 _BATCH = 100
 _MAY_VANISH = {OutputState.SEEN, OutputState.BOOKED}

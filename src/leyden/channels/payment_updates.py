@@ -2,9 +2,15 @@
 
 from collections.abc import Sequence
 
-from leyden.domain.payments import Invoice, KnownOutput, Outpoint, Output, PaymentUpdate
-from leyden.services.channels import outputs
-from leyden.services.channels.shop import Shop
+from leyden.channels import outputs
+from leyden.channels.rules.payments import (
+    Invoice,
+    KnownOutput,
+    Outpoint,
+    Output,
+    PaymentUpdate,
+)
+from leyden.channels.shop import Shop
 
 
 async def select_unbooked(

@@ -3,13 +3,13 @@
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from leyden.domain import ledger
-from leyden.domain.pricing import Channel, Quote
-from leyden.domain.sources import Source
-from leyden.domain.units import Sats
-from leyden.services.channels import sources
-from leyden.services.channels.shop import Shop
-from leyden.services.channels.sources import ChannelSource
+from leyden.base.rules.units import Sats
+from leyden.channels import sources
+from leyden.channels.rules import ledger
+from leyden.channels.rules.pricing import Channel, Quote
+from leyden.channels.rules.sources import Source
+from leyden.channels.shop import Shop
+from leyden.channels.sources import ChannelSource
 
 # A stored quote is returned again if it is newer than this.
 _FRESH = timedelta(minutes=1)

@@ -2,12 +2,12 @@
 
 import logging
 
-from leyden.domain.alarms import Finding, Kind
-from leyden.domain.orders import ENDED, Event, Order, Status
-from leyden.services.channels.holding import end, settle
-from leyden.services.channels.shop import WITHDRAWAL, Shop
-from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.services.shared.steps import ClaimedTask
+from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.channels.holding import end, settle
+from leyden.channels.rules.orders import ENDED, Event, Order, Status
+from leyden.channels.shop import WITHDRAWAL, Shop
+from leyden.channels.unit_of_work import UnitOfWork
 
 log = logging.getLogger(__name__)
 

@@ -2,22 +2,22 @@
 
 from datetime import timedelta
 
-from leyden.domain.fundings import FundingRules
-from leyden.domain.payments import Confirmations
-from leyden.domain.pricing import Terms
-from leyden.domain.quotas import Limits
-from leyden.domain.sources import EVERY, Source
-from leyden.domain.times import Clock
-from leyden.domain.units import Sats
-from leyden.market.base import Account, Market
-from leyden.payments.base import Payments, TreasuryFunds
-from leyden.sellers.base import Seller
-from leyden.sellers.messages import Messages
-from leyden.services.channels.dialing import Dialing
-from leyden.services.shared.quotas import limits
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.times import Clock
+from leyden.base.rules.units import Sats
+from leyden.base.settings import Settings
+from leyden.channels.direct.base import Seller
+from leyden.channels.direct.dialing import Dialing
+from leyden.channels.direct.messages import Messages
+from leyden.channels.direct.rules.fundings import FundingRules
+from leyden.channels.payments.base import Payments, TreasuryFunds
+from leyden.channels.rules.payments import Confirmations
+from leyden.channels.rules.pricing import Terms
+from leyden.channels.rules.sources import EVERY, Source
+from leyden.channels.tickets.base import Account, Market
+from leyden.people.quotas import limits
+from leyden.people.rules.quotas import Limits
 from leyden.values import Struct, field
 
 

@@ -8,15 +8,15 @@ channels, such as another LSP, needs a class here and a column of orders.
 from collections.abc import Mapping
 from typing import Final, Protocol
 
-from leyden.domain.orders import Order
-from leyden.domain.pricing import AuctionTerms, Channel, ChannelKind, Quote
-from leyden.domain.sources import Source
+from leyden.base.database.stores import Stores
+from leyden.channels.direct.direct_source import DirectSource
+from leyden.channels.direct.reservations import Reservation
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.pricing import AuctionTerms, Channel, ChannelKind, Quote
+from leyden.channels.rules.sources import Source
+from leyden.channels.shop import Shop
+from leyden.channels.tickets.ticket_source import TicketSource
 from leyden.errors import Malformed
-from leyden.services.channels.direct_source import DirectSource
-from leyden.services.channels.reservations import Reservation
-from leyden.services.channels.shop import Shop
-from leyden.services.channels.ticket_source import TicketSource
-from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 

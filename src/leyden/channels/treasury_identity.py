@@ -8,10 +8,10 @@ lnd.
 
 import logging
 
+from leyden.base.database.database import Database
+from leyden.channels.rows.treasury import Remembered
+from leyden.channels.shop import Shop
 from leyden.errors import Stale, TreasuryAway
-from leyden.services.channels.shop import Shop
-from leyden.storage.database import Database
-from leyden.storage.treasury import Remembered
 
 log = logging.getLogger(__name__)
 

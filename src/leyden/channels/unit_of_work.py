@@ -14,18 +14,18 @@ import logging
 from collections.abc import Awaitable, Callable, Collection, Iterable, Iterator
 from datetime import datetime
 
-from leyden.domain import ledger
-from leyden.domain.alarms import Finding
-from leyden.domain.events import Event
-from leyden.domain.ledger import Entry
-from leyden.domain.orders import ENDED, Order, Status
-from leyden.domain.payments import KnownOutput, Outpoint
-from leyden.domain.pricing import ChannelKind
-from leyden.domain.tickets import Lease
-from leyden.domain.units import Sats
+from leyden.base.database.stores import Stores
+from leyden.base.rules.alarms import Finding
+from leyden.base.rules.units import Sats
+from leyden.channels import order_events
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry
+from leyden.channels.rules.orders import ENDED, Order, Status
+from leyden.channels.rules.payments import KnownOutput, Outpoint
+from leyden.channels.rules.pricing import ChannelKind
+from leyden.channels.tickets.rules.tickets import Lease
 from leyden.errors import NotFound, Stale
-from leyden.services.channels import order_events
-from leyden.storage.stores import Stores
+from leyden.events.rules.events import Event
 from leyden.values import Struct, field
 
 log = logging.getLogger(__name__)

@@ -11,13 +11,13 @@ from collections.abc import Iterator
 
 import msgspec
 
-from leyden.cli.customer.recipients import Recipient
-from leyden.cli.customer.session import Session
+from leyden.customer.recipients import Recipient
+from leyden.customer.session import Session
 from leyden.errors import Conflict, LeydenError, NodeAway
-from leyden.lnd.acceptor import accept_from
-from leyden.lnd.client import connect
-from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
+from leyden.nodes.lnd.acceptor import accept_from
+from leyden.nodes.lnd.client import connect
+from leyden.nodes.lnd.states import Address
 from leyden.schemas.flow import OrderAnswer
 
 _AGAIN_S = 1.0

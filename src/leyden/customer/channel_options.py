@@ -5,9 +5,9 @@ from typing import Any
 
 import click
 
-from leyden.cli.customer.recipients import Recipient
-from leyden.cli.customer.session import Session
-from leyden.cli.wallet.reaching import macaroon_option, password_option
+from leyden.customer.recipients import Recipient
+from leyden.customer.session import Session
+from leyden.customer.wallet.reaching import macaroon_option, password_option
 
 
 def channel_options(command: Callable[..., None]) -> Callable[..., None]:

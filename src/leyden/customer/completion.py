@@ -6,7 +6,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, get_completion_class
 
-from leyden.cli.customer.session import opened
+from leyden.customer.session import opened
 from leyden.errors import LeydenError
 
 

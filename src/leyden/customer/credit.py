@@ -4,9 +4,9 @@ from itertools import islice
 
 import click
 
-from leyden.cli.customer import statements
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json, print_json, print_one, print_rows
+from leyden.base.cli.output import as_json, print_json, print_one, print_rows
+from leyden.customer import statements
+from leyden.customer.session import Session, with_session
 
 
 @click.command()

@@ -5,7 +5,7 @@ from typing import Any
 
 import msgspec
 
-from leyden.cli.output import print_fields, print_json, print_rows
+from leyden.base.cli.output import print_fields, print_json, print_rows
 from leyden.schemas.subscriptions import EventDelivery
 from leyden.schemas.webhooks import DeliveryItem
 

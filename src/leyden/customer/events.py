@@ -9,15 +9,15 @@ from typing import Any
 import click
 import msgspec
 
-from leyden.cli.customer.forwarding import Target, secret_for
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.exit_codes import Refusal
-from leyden.cli.groups import Group
-from leyden.cli.output import local_time, plain
+from leyden.base.cli.exit_codes import Refusal
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import local_time, plain
+from leyden.base.files import write_private
 from leyden.client import ApiError
 from leyden.client.events import LATEST
-from leyden.domain.events import TYPES
-from leyden.files import write_private
+from leyden.customer.forwarding import Target, secret_for
+from leyden.customer.session import Session, with_session
+from leyden.events.rules.events import TYPES
 from leyden.schemas.events import EventsAnswer, LoggedEvent
 
 _WAIT_S = 25

@@ -6,9 +6,18 @@ from typing import Any
 
 import click
 
-from leyden.cli.customer import channel_acceptor, credit
-from leyden.cli.customer.channel_options import channel_options, wish_of
-from leyden.cli.customer.order_output import (
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import (
+    as_json,
+    most_option,
+    print_fields,
+    print_json,
+    print_rows,
+)
+from leyden.base.rules.units import weeks
+from leyden.customer import channel_acceptor, credit
+from leyden.customer.channel_options import channel_options, wish_of
+from leyden.customer.order_output import (
     NEXT,
     UNPAID,
     how_to_pay,
@@ -16,10 +25,7 @@ from leyden.cli.customer.order_output import (
     tell,
     wait_for,
 )
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.groups import Group
-from leyden.cli.output import as_json, most_option, print_fields, print_json, print_rows
-from leyden.domain.units import weeks
+from leyden.customer.session import Session, with_session
 from leyden.schemas.credit import BalanceAnswer
 from leyden.schemas.flow import OrderAnswer, QuoteAnswer
 

@@ -10,7 +10,7 @@ import click
 import msgspec
 
 from leyden.client.wire import NoResponse, Server, Wire
-from leyden.domain.webhooks import signature_headers
+from leyden.events.rules.webhooks import signature_headers
 from leyden.schemas.events import LoggedEvent
 
 _SECRET_BYTES: Final = 32

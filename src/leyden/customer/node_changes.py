@@ -4,10 +4,10 @@ from typing import Any
 
 import click
 
-from leyden.cli.customer import node_settings
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json, print_fields, print_json
+from leyden.base.cli.output import as_json, print_fields, print_json
+from leyden.customer import node_settings
+from leyden.customer.completion import node_argument
+from leyden.customer.session import Session, with_session
 from leyden.errors import SetupError
 
 

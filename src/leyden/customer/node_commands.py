@@ -6,17 +6,17 @@ from typing import Final
 import click
 import msgspec
 
-from leyden.cli import exit_codes
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.node_waiting import (
+from leyden.base.cli import exit_codes
+from leyden.base.cli.output import as_json, print_list, print_one
+from leyden.customer.completion import node_argument
+from leyden.customer.node_waiting import (
     UP,
     print_result,
     until,
     wait_option,
     within_option,
 )
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json, print_list, print_one
+from leyden.customer.session import Session, with_session
 from leyden.errors import SetupError
 
 _NOT_FOUND: Final = 404

@@ -6,9 +6,7 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import (
+from leyden.base.cli.output import (
     as_json,
     plain,
     print_fields,
@@ -16,6 +14,8 @@ from leyden.cli.output import (
     print_one,
     print_rows,
 )
+from leyden.customer.completion import node_argument
+from leyden.customer.session import Session, with_session
 from leyden.schemas.node_access import ConnectAnswer
 
 

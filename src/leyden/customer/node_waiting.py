@@ -5,9 +5,9 @@ from typing import Any, Final
 import click
 import msgspec
 
-from leyden.cli.customer.progress import waiting
-from leyden.cli.customer.session import Session
-from leyden.cli.output import print_fields, print_json
+from leyden.base.cli.output import print_fields, print_json
+from leyden.customer.progress import waiting
+from leyden.customer.session import Session
 from leyden.schemas.nodes import NodeAnswer, NodeItem
 
 UP: Final = ("waiting_init", "waiting_unlock", "running")

@@ -6,24 +6,19 @@ from typing import Any
 import click
 import msgspec
 
-from leyden.cli.customer import (
-    node_changes,
-    node_commands,
-    node_settings,
-    node_views,
-)
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.node_waiting import (
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import as_json, plain, print_fields, print_json, print_rows
+from leyden.customer import node_changes, node_commands, node_settings, node_views
+from leyden.customer.completion import node_argument
+from leyden.customer.node_waiting import (
     UP,
     print_node,
     until,
     wait_option,
     within_option,
 )
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.customer.webhook import webhook
-from leyden.cli.groups import Group
-from leyden.cli.output import as_json, plain, print_fields, print_json, print_rows
+from leyden.customer.session import Session, with_session
+from leyden.customer.webhook import webhook
 
 
 @click.group(cls=Group)

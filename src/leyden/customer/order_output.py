@@ -6,11 +6,11 @@ from collections.abc import Sequence
 import click
 import msgspec
 
-from leyden.cli import exit_codes
-from leyden.cli.customer.progress import waiting
-from leyden.cli.customer.session import Session
-from leyden.cli.customer.statements import picture
-from leyden.cli.output import print_fields, print_json
+from leyden.base.cli import exit_codes
+from leyden.base.cli.output import print_fields, print_json
+from leyden.customer.progress import waiting
+from leyden.customer.session import Session
+from leyden.customer.statements import picture
 from leyden.schemas.flow import OrderAnswer
 
 UNPAID = "waiting_payment"

@@ -10,14 +10,14 @@ from pathlib import Path
 import click
 import msgspec
 
-from leyden.cli import exit_codes
-from leyden.cli.groups import Group
-from leyden.cli.output import as_json, print_json, print_rows
-from leyden.cli.secrets import asked_for
+from leyden.base.cli import exit_codes
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import as_json, print_json, print_rows
+from leyden.base.cli.secrets import asked_for
+from leyden.base.files import unreadable, write_private
 from leyden.client import ApiError, Client
 from leyden.client.wire import Server, address
 from leyden.errors import SetupError
-from leyden.files import unreadable, write_private
 
 _FILE = Path("leyden") / "profiles.json"
 _UNAUTHORIZED = 401

@@ -2,8 +2,8 @@
 
 import click
 
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json, print_json, print_rows
+from leyden.base.cli.output import as_json, print_json, print_rows
+from leyden.customer.session import Session, with_session
 
 
 @click.command()

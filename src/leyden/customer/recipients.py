@@ -4,14 +4,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from leyden.cli.customer.session import Session
-from leyden.cli.wallet.reaching import (
+from leyden.client import ApiError
+from leyden.customer.session import Session
+from leyden.customer.wallet.reaching import (
     admin_macaroon,
     has_wallet,
     open_node,
     wallet_password,
 )
-from leyden.client import ApiError
 
 _KEY_DIGITS = 66
 _KEY_UNKNOWN = "node: we don't know this node's public key yet"

@@ -12,10 +12,10 @@ from urllib.parse import urlsplit
 import click
 import msgspec
 
-from leyden.cli import exit_codes
-from leyden.cli.customer import profiles
-from leyden.cli.customer.profiles import Profile
+from leyden.base.cli import exit_codes
 from leyden.client import ApiError, Client
+from leyden.customer import profiles
+from leyden.customer.profiles import Profile
 from leyden.errors import LeydenError, SetupError
 from leyden.schemas.nodes import NodeItem
 from leyden.values import Struct

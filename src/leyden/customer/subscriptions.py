@@ -6,11 +6,17 @@ from typing import Any
 import click
 import msgspec
 
-from leyden.cli.customer.delivery_output import print_deliveries, print_delivery
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.formats import format_option
-from leyden.cli.groups import Group
-from leyden.cli.output import as_json, most_option, print_json, print_list, print_one
+from leyden.base.cli.formats import format_option
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import (
+    as_json,
+    most_option,
+    print_json,
+    print_list,
+    print_one,
+)
+from leyden.customer.delivery_output import print_deliveries, print_delivery
+from leyden.customer.session import Session, with_session
 
 _subscription = click.argument("subscription_id", metavar="ID")
 _type = click.option(

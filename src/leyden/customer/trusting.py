@@ -8,16 +8,16 @@ from typing import Any, NoReturn
 
 import click
 
-from leyden import settings
-from leyden.cli.output import as_json, print_json, print_rows
-from leyden.domain.times import utc_now
+from leyden.base import settings
+from leyden.base.cli.output import as_json, print_json, print_rows
+from leyden.base.rules.times import utc_now
+from leyden.customer.trust import browsers, fetching, manual_steps, nss
+from leyden.customer.trust.base import Did, Outcome, Store
+from leyden.customer.trust.manual_steps import ByHand
+from leyden.customer.trust.root import Root, check_time, is_fingerprint, read
+from leyden.customer.trust.system import SystemStore
+from leyden.customer.trust.trusted_roots import Remembered
 from leyden.errors import SetupError
-from leyden.trust import browsers, fetching, manual_steps, nss
-from leyden.trust.base import Did, Outcome, Store
-from leyden.trust.manual_steps import ByHand
-from leyden.trust.root import Root, check_time, is_fingerprint, read
-from leyden.trust.system import SystemStore
-from leyden.trust.trusted_roots import Remembered
 from leyden.values import asdict
 
 _CHANGED = frozenset({Did.TRUSTED, Did.REPLACED, Did.REMOVED})

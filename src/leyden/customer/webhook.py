@@ -5,11 +5,17 @@ from itertools import islice
 import click
 import msgspec
 
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.delivery_output import print_deliveries, print_delivery
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.groups import Group
-from leyden.cli.output import as_json, most_option, print_fields, print_json, print_one
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import (
+    as_json,
+    most_option,
+    print_fields,
+    print_json,
+    print_one,
+)
+from leyden.customer.completion import node_argument
+from leyden.customer.delivery_output import print_deliveries, print_delivery
+from leyden.customer.session import Session, with_session
 
 
 @click.group(cls=Group)

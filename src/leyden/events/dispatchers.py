@@ -17,7 +17,16 @@ from typing import Final
 
 from prometheus_client import Histogram
 
-from leyden.domain.deliveries import (
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import Clock
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.events import pending
+from leyden.events.concurrency import Concurrency
+from leyden.events.manual_limits import ManualLimit
+from leyden.events.rows.subscriptions import NODE_WEBHOOKS, Subscription
+from leyden.events.rules.deliveries import (
     PATIENCE,
     RETRIES,
     Answer,
@@ -26,19 +35,10 @@ from leyden.domain.deliveries import (
     Verdict,
     judge,
 )
-from leyden.domain.times import Clock
-from leyden.domain.webhook_urls import USUAL, Allowed
-from leyden.domain.webhooks import signature_headers
-from leyden.services.deliveries import pending
-from leyden.services.deliveries.concurrency import Concurrency
-from leyden.services.deliveries.manual_limits import ManualLimit
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import NODE_WEBHOOKS, Subscription
+from leyden.events.rules.webhook_urls import USUAL, Allowed
+from leyden.events.rules.webhooks import signature_headers
+from leyden.events.webhooks.base import Connection, Sender
 from leyden.values import Struct, field, replace
-from leyden.webhooks.base import Connection, Sender
 
 _DELIVERY: Final = Histogram(
     "leyden_webhook_fact_to_delivery_seconds",

@@ -1,15 +1,15 @@
-"""What sending emails needs, wired by app/emailing.py and passed down."""
+"""What sending emails needs, wired by events/wiring/emailing.py and passed down."""
 
 from datetime import timedelta
 from typing import Final
 
-from leyden.domain.deliveries import RETRIES
-from leyden.domain.emails import Email, compose
-from leyden.domain.times import Clock
-from leyden.emails.smtp import SmtpServer
-from leyden.services.deliveries.concurrency import Concurrency
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.times import Clock
+from leyden.events.concurrency import Concurrency
+from leyden.events.rules.deliveries import RETRIES
+from leyden.events.rules.emails import Email, compose
+from leyden.events.smtp import SmtpServer
 from leyden.values import Struct, field
 
 # Connections to the mail server at a time; an organization gets at most half of them.

@@ -18,34 +18,23 @@ from datetime import datetime, timedelta
 from typing import Final
 from urllib.parse import urlencode
 
-from leyden.domain.accounts import Role
-from leyden.domain.cursors import Cursor
-from leyden.domain.deliveries import Pause
-from leyden.domain.emails import Email
-from leyden.domain.events import (
-    ALARMS,
-    INSTALLATION,
-    TYPES,
-    KeptEvent,
-    visible,
-)
-from leyden.domain.sentences import sentence
-from leyden.domain.sign_in import scopes_of
-from leyden.domain.times import to_iso
+from leyden.base.database.secrets import Sealer
+from leyden.base.database.stores import Stores
+from leyden.base.rules.accounts import Role
+from leyden.base.rules.sign_in import scopes_of
+from leyden.base.rules.times import to_iso
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import EmailAway, EmailRefused
+from leyden.events import log as event_log
+from leyden.events.emailing import PUT_OFF, REFUSALS, Emailing, retry_after
+from leyden.events.rows.email_subscriptions import EmailSubscription
+from leyden.events.rows.subscriptions import Subscription
+from leyden.events.rules.cursors import Cursor
+from leyden.events.rules.deliveries import Pause
+from leyden.events.rules.emails import Email
+from leyden.events.rules.events import ALARMS, INSTALLATION, TYPES, KeptEvent, visible
+from leyden.events.rules.sentences import sentence
 from leyden.schemas.events import facts
-from leyden.services.deliveries.emailing import (
-    PUT_OFF,
-    REFUSALS,
-    Emailing,
-    retry_after,
-)
-from leyden.services.events import log as event_log
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.email_subscriptions import EmailSubscription
-from leyden.storage.secrets import Sealer
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import Subscription
 from leyden.values import Struct
 
 _HOUR: Final = timedelta(hours=1)

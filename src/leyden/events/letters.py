@@ -13,21 +13,16 @@ from typing import Final
 
 import msgspec
 
-from leyden.domain.accounts import new_id
-from leyden.domain.emails import Email, is_address
-from leyden.domain.letters import Letter, write
+from leyden.base.database.secrets import Sealer
+from leyden.base.database.stores import Stores
+from leyden.base.rules.accounts import new_id
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import EmailAway, EmailRefused
-from leyden.services.deliveries.emailing import (
-    PUT_OFF,
-    REFUSALS,
-    Emailing,
-    retry_after,
-)
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.email_links import EmailLink, LinkKind
-from leyden.storage.emails import EMAILS, WaitingEmail, email_purpose
-from leyden.storage.secrets import Sealer
-from leyden.storage.stores import Stores
+from leyden.events.emailing import PUT_OFF, REFUSALS, Emailing, retry_after
+from leyden.events.rows.email_links import EmailLink, LinkKind
+from leyden.events.rows.emails import EMAILS, WaitingEmail, email_purpose
+from leyden.events.rules.emails import Email, is_address
+from leyden.events.rules.letters import Letter, write
 
 RESET: Final = "reset"
 LINK: Final = "link of an email"

@@ -6,17 +6,17 @@ from typing import Final
 
 import msgspec
 
-from leyden.domain import cursors
-from leyden.domain.cursors import Cursor
-from leyden.domain.events import KeptEvent
-from leyden.domain.times import Clock, to_iso
+from leyden.base.database.database import Database
+from leyden.base.database.stores import Stores
+from leyden.base.http import turns
+from leyden.base.rules.times import Clock, to_iso
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Expired, Malformed
+from leyden.events.rows.events import Page, event_of
+from leyden.events.rules import cursors
+from leyden.events.rules.cursors import Cursor
+from leyden.events.rules.events import KeptEvent
 from leyden.schemas.events import LoggedEvent, facts
-from leyden.services.shared import turns
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.database import Database
-from leyden.storage.events import Page, event_of
-from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 FORGETTING: Final = "forget events"  # a kind of task

@@ -6,21 +6,13 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
 
-from leyden.domain import cursors
-from leyden.domain.accounts import Scope
-from leyden.domain.deliveries import TEST, Message, State
-from leyden.domain.events import types_of
-from leyden.domain.times import to_iso, to_us
+from leyden.base.database.stores import Stores
+from leyden.base.rules.accounts import Scope
+from leyden.base.rules.times import to_iso, to_us
 from leyden.errors import Malformed, NotFound, TooMany
-from leyden.schemas.events import LoggedEvent
-from leyden.services.deliveries.dispatchers import (
-    Dispatcher,
-    open_secrets,
-    place_of,
-    record,
-    send,
-)
-from leyden.services.deliveries.owned_subscriptions import (
+from leyden.events import log
+from leyden.events.dispatchers import Dispatcher, open_secrets, place_of, record, send
+from leyden.events.owned_subscriptions import (
     audit,
     confirm,
     get,
@@ -28,11 +20,13 @@ from leyden.services.deliveries.owned_subscriptions import (
     lock,
     types_sent,
 )
-from leyden.services.deliveries.pending import written
-from leyden.services.events import log
-from leyden.storage.stores import Stores
-from leyden.storage.subscription_deliveries import Sent
-from leyden.storage.subscriptions import Subscription
+from leyden.events.pending import written
+from leyden.events.rows.subscription_deliveries import Sent
+from leyden.events.rows.subscriptions import Subscription
+from leyden.events.rules import cursors
+from leyden.events.rules.deliveries import TEST, Message, State
+from leyden.events.rules.events import types_of
+from leyden.schemas.events import LoggedEvent
 from leyden.values import replace
 
 _COUNTED: Final = "resends"

@@ -7,8 +7,8 @@ other limits' are, so each replica of the API counts for itself.
 
 from urllib.parse import urlsplit
 
+from leyden.base.http.limits import RateLimit
 from leyden.errors import TooMany
-from leyden.services.shared.limits import RateLimit
 
 # Many names may lead to one receiver: all of an organization's together get as much.
 _HOSTS = 3

@@ -3,15 +3,15 @@
 from collections.abc import Collection
 from datetime import datetime
 
-from leyden.domain.accounts import Scope
-from leyden.domain.chat import Format
-from leyden.domain.events import INSTALLATION, match_types, types_of, visible
-from leyden.domain.sign_in import Right, scopes_of
+from leyden.base import rights
+from leyden.base.database.stores import Stores
+from leyden.base.rules.accounts import Scope
+from leyden.base.rules.sign_in import Right, scopes_of
 from leyden.errors import Forbidden, NotFound, RightsChanged
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.shared import rights
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import SUBSCRIPTIONS, Subscription
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.rows.subscriptions import SUBSCRIPTIONS, Subscription
+from leyden.events.rules.chat import Format
+from leyden.events.rules.events import INSTALLATION, match_types, types_of, visible
 
 
 async def list_(

@@ -10,16 +10,16 @@ that was rejected may be overtaken.
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain import chat
-from leyden.domain.chat import Format
-from leyden.domain.cursors import Cursor
-from leyden.domain.deliveries import Answer, Message, State, Verdict, next_up
-from leyden.domain.events import KeptEvent, match_types, types_of
-from leyden.domain.sentences import sentence
+from leyden.base.database.stores import Stores
+from leyden.events import log
+from leyden.events.rows.subscriptions import NODE_WEBHOOKS, Subscription
+from leyden.events.rules import chat
+from leyden.events.rules.chat import Format
+from leyden.events.rules.cursors import Cursor
+from leyden.events.rules.deliveries import Answer, Message, State, Verdict, next_up
+from leyden.events.rules.events import KeptEvent, match_types, types_of
+from leyden.events.rules.sentences import sentence
 from leyden.schemas.events import LoggedEvent
-from leyden.services.events import log
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import NODE_WEBHOOKS, Subscription
 from leyden.values import asdict
 
 # As many of what waits as tell whether the first is the only one.

@@ -17,8 +17,8 @@ from typing import Final
 
 import aiosmtplib
 
-from leyden.domain.emails import Security
 from leyden.errors import EmailAway, EmailRefused, SetupError
+from leyden.events.rules.emails import Security
 from leyden.values import Struct, hiding
 
 _DEADLINE_S: Final = 60.0

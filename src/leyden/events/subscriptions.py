@@ -4,23 +4,17 @@ import secrets
 from collections.abc import Collection
 from datetime import datetime
 
-from leyden.domain import chat
-from leyden.domain.accounts import Scope
-from leyden.domain.chat import Format
-from leyden.domain.events import match_types, types_of, visible
-from leyden.domain.webhook_urls import check
+from leyden.base.database.stores import Stores
+from leyden.base.rules.accounts import Scope
 from leyden.errors import Conflict, Malformed, OverQuota
-from leyden.services.deliveries.dispatchers import Dispatcher, is_moved, open_secrets
-from leyden.services.deliveries.owned_subscriptions import (
-    audit,
-    confirm,
-    get,
-    lock,
-    types_sent,
-)
-from leyden.services.events import log
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import Subscription, secret_purpose, url_purpose
+from leyden.events import log
+from leyden.events.dispatchers import Dispatcher, is_moved, open_secrets
+from leyden.events.owned_subscriptions import audit, confirm, get, lock, types_sent
+from leyden.events.rows.subscriptions import Subscription, secret_purpose, url_purpose
+from leyden.events.rules import chat
+from leyden.events.rules.chat import Format
+from leyden.events.rules.events import match_types, types_of, visible
+from leyden.events.rules.webhook_urls import check
 from leyden.values import Struct, replace
 
 MOST = 20

@@ -12,10 +12,10 @@ from collections.abc import Collection, Hashable, Iterator
 from contextlib import contextmanager, suppress
 from typing import Final
 
+from leyden.base.database.database import Database
+from leyden.base.http.limits import TOGETHER
 from leyden.errors import Away, TooMany
-from leyden.services.shared.limits import TOGETHER
-from leyden.storage.database import Database
-from leyden.storage.events import ALL_NEWS, NEWS
+from leyden.events.rows.events import ALL_NEWS, NEWS
 
 _WAIT_S: Final = 5
 # A reader that is woken reads, in half a millisecond. All of an organization's readers

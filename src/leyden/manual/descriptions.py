@@ -5,9 +5,9 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any, Final
 
-from leyden import guides
-from leyden.api.operations import Operation
-from leyden.domain.events import TYPES
+from leyden.base import guides
+from leyden.base.http.operations import Operation
+from leyden.events.rules.events import TYPES
 from leyden.schemas.node_settings import TABLE
 
 ABOUT: Final = """\

@@ -2,8 +2,8 @@
 
 import json
 
-from leyden.domain.accounts import Scope
-from leyden.domain.events import TYPES, EventType
+from leyden.base.rules.accounts import Scope
+from leyden.events.rules.events import TYPES, EventType
 
 _HEAD = "| type | what happened | `data` | seen by keys with |\n|---|---|---|---|\n"
 

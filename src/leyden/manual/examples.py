@@ -1,6 +1,6 @@
 """One example of each operation: a request, and what the API answered.
 
-The file is recorded by tests/api/examples, and a test keeps it as the API is.
+The file is recorded by tests/app/examples, and a test keeps it as the API is.
 """
 
 from functools import cache
@@ -25,5 +25,5 @@ class Example(Struct, frozen=True):
 @cache
 def examples() -> dict[str, Example]:
     """Return the examples by the names of their operations."""
-    recorded = (files("leyden.api") / "examples.json").read_bytes()
+    recorded = (files("leyden.manual") / "examples.json").read_bytes()
     return msgspec.json.decode(recorded, type=dict[str, Example])

@@ -12,7 +12,7 @@ from markdown_it.renderer import RendererHTML
 from markdown_it.token import Token
 from markupsafe import Markup
 
-from leyden import guides
+from leyden.base import guides
 from leyden.errors import NotFound
 from leyden.manual import table
 

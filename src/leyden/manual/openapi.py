@@ -6,9 +6,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from leyden.api import csv_responses, descriptions, event_streams
-from leyden.api.examples import Example, examples
-from leyden.api.operations import Operation, Problem, Table
+from leyden.base.http import csv_responses, event_streams
+from leyden.base.http.operations import Operation, Problem, Table
 from leyden.errors import (
     Away,
     Conflict,
@@ -22,6 +21,8 @@ from leyden.errors import (
     TooMany,
     Unauthorized,
 )
+from leyden.manual import descriptions
+from leyden.manual.examples import Example, examples
 
 _ALWAYS: tuple[type[LeydenError], ...] = (
     Malformed,

@@ -4,14 +4,13 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-from leyden import guides
-from leyden.api import descriptions
-from leyden.api.examples import examples
-from leyden.api.openapi import document, refusals
-from leyden.api.operations import Operation, Table
-from leyden.manual import requests
+from leyden.base import guides
+from leyden.base.http.operations import Operation, Table
+from leyden.manual import descriptions, requests
+from leyden.manual.examples import examples
 from leyden.manual.fields import Row, rows
 from leyden.manual.markdown import render, slug
+from leyden.manual.openapi import document, refusals
 from leyden.manual.table import REFERENCE
 from leyden.values import Struct
 

@@ -7,8 +7,8 @@ from urllib.parse import quote, urlencode
 
 from msgspec import UNSET
 
-from leyden.api.examples import Example
-from leyden.api.operations import Operation
+from leyden.base.http.operations import Operation
+from leyden.manual.examples import Example
 
 _OWNER: Final = "organization_id"  # comes from the environment, as URL and key do
 

@@ -8,16 +8,16 @@ from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from leyden import guides
-from leyden.api.operations import Table
-from leyden.api.responses import answer
+from leyden.base import guides
+from leyden.base.http.operations import Table
+from leyden.base.http.responses import answer
+from leyden.base.pages.assets import assets
+from leyden.base.pages.origins import Origins
+from leyden.base.pages.protection import protection
+from leyden.base.settings import Settings
 from leyden.errors import NotFound
 from leyden.manual import reference, table, wheel
 from leyden.manual.markdown import code, render, slug
-from leyden.settings import Settings
-from leyden.web.assets import assets
-from leyden.web.origins import Origins
-from leyden.web.protection import protection
 
 Scope = MutableMapping[str, Any]
 _ROOT: Final = "/docs"

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from leyden import guides
+from leyden.base import guides
 from leyden.values import Struct
 
 HOME: Final = "README"

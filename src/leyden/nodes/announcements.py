@@ -4,13 +4,13 @@ import secrets
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from leyden.domain.deliveries import QUEUED, TEST, Message, State
-from leyden.domain.events import Event
-from leyden.domain.nodes import DesiredState, Node
-from leyden.domain.times import to_us
-from leyden.domain.webhooks import Type, body, of_logged
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import NODE_WEBHOOKS
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import to_us
+from leyden.events.rows.subscriptions import NODE_WEBHOOKS
+from leyden.events.rules.deliveries import QUEUED, TEST, Message, State
+from leyden.events.rules.events import Event
+from leyden.events.rules.webhooks import Type, body, of_logged
+from leyden.nodes.rules.nodes import DesiredState, Node
 
 
 async def announce(

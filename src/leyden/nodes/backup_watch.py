@@ -8,11 +8,11 @@ the day on which it is needed.
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain.nodes import Node, Status
-from leyden.domain.times import is_recent
+from leyden.base.rules.times import is_recent
 from leyden.errors import NotFound
-from leyden.services.nodes import node_events
-from leyden.services.nodes.fleet import Fleet
+from leyden.nodes import node_events
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.rules.nodes import Node, Status
 
 _PATIENCE: Final = timedelta(hours=1)
 

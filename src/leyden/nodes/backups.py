@@ -12,19 +12,16 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Literal
 
-from leyden.ciphertext.recognition import (
-    MACAROON_LIMIT,
-    SEED_LIMIT,
-    check_backup,
-)
-from leyden.domain.nodes import Node
-from leyden.domain.quotas import Quota
-from leyden.domain.sign_in import Right
+from leyden.base import rights
+from leyden.base.rules.sign_in import Right
 from leyden.errors import Malformed, NotFound, Taken
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.views import get
-from leyden.services.shared import quotas, rights
-from leyden.storage.backups import ChannelBackup, MacaroonBackup
+from leyden.nodes.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.rows.backups import ChannelBackup, MacaroonBackup
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.views import get
+from leyden.people import quotas
+from leyden.people.rules.quotas import Quota
 
 log = logging.getLogger(__name__)
 

@@ -14,13 +14,13 @@ from typing import Final
 
 from prometheus_client import Gauge
 
-from leyden.certificates.authority import Authority
-from leyden.certificates.expiry import NOTICE, Alarm, Standing, alarms
-from leyden.domain.nodes import Node
+from leyden.base.database.stores import Stores
 from leyden.errors import Away, Stale
-from leyden.services.nodes import node_events
-from leyden.services.nodes.fleet import Fleet
-from leyden.storage.stores import Stores
+from leyden.nodes import node_events
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.certificates.expiry import NOTICE, Alarm, Standing, alarms
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.rules.nodes import Node
 
 _AUTHORITY: Final = "the platform's authority"
 _LOOK_EVERY_S: Final = 3600.0

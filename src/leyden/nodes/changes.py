@@ -9,12 +9,12 @@ from typing import Final
 
 from prometheus_client import Counter, Histogram
 
-from leyden.domain.node_moves import Step, plan
-from leyden.domain.nodes import DesiredState, Node, Status
-from leyden.services.nodes import announcements, node_events
-from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, Ports
-from leyden.services.nodes.routes import route_to
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.nodes import announcements, node_events
+from leyden.nodes.fleet import EVERYTHING, NODE, ROUTES, Ports
+from leyden.nodes.routes import route_to
+from leyden.nodes.rules.node_moves import Step, plan
+from leyden.nodes.rules.nodes import DesiredState, Node, Status
 from leyden.values import replace
 
 _ANSWERING: Final = Histogram(

@@ -4,21 +4,21 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 
-from leyden.certificates import pem_chain
-from leyden.domain import node_settings, versions
-from leyden.domain.node_moves import MOVES, apply_command
-from leyden.domain.nodes import Action, Node
-from leyden.domain.sign_in import Right
+from leyden.base import rights
+from leyden.base.database.stores import Stores
+from leyden.base.http.parsing import PARSING
+from leyden.base.rows.audit import Value
+from leyden.base.rules.sign_in import Right
 from leyden.errors import NotAllowed
-from leyden.lnd.home import Tls
-from leyden.services.nodes import launch_specs, node_events, peer_addresses
-from leyden.services.nodes.changes import change
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.views import get, owned_or_not_found
-from leyden.services.shared import rights
-from leyden.services.shared.parsing import PARSING
-from leyden.storage.audit import Value
-from leyden.storage.stores import Stores
+from leyden.nodes import launch_specs, node_events, peer_addresses
+from leyden.nodes.certificates import pem_chain
+from leyden.nodes.changes import change
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.rules import node_settings, versions
+from leyden.nodes.rules.node_moves import MOVES, apply_command
+from leyden.nodes.rules.nodes import Action, Node
+from leyden.nodes.views import get, owned_or_not_found
 from leyden.values import replace
 
 

@@ -7,9 +7,9 @@ from cryptography import x509
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from leyden.domain.nodes import Node
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.views import get, trusted_by_clients, up_to_root
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.views import get, trusted_by_clients, up_to_root
 from leyden.values import Struct, hiding
 
 

@@ -4,16 +4,17 @@ import re
 import uuid
 from datetime import datetime
 
-from leyden.domain import node_settings, versions
-from leyden.domain.nodes import Action, Network, Node, Type, check_name
-from leyden.domain.sign_in import Right
+from leyden.base import rights
+from leyden.base.database.stores import Stores
+from leyden.base.rules.sign_in import Right
 from leyden.errors import Malformed, Stale, Taken
-from leyden.services.nodes import launch_specs, node_events, peer_addresses
-from leyden.services.nodes.fleet import CERTIFICATES, EVERYTHING, NODE, Fleet
-from leyden.services.nodes.housekeeping import announce_update
-from leyden.services.nodes.views import owned_or_not_found
-from leyden.services.shared import quotas, rights
-from leyden.storage.stores import Stores
+from leyden.nodes import launch_specs, node_events, peer_addresses
+from leyden.nodes.fleet import CERTIFICATES, EVERYTHING, NODE, Fleet
+from leyden.nodes.housekeeping import announce_update
+from leyden.nodes.rules import node_settings, versions
+from leyden.nodes.rules.nodes import Action, Network, Node, Type, check_name
+from leyden.nodes.views import owned_or_not_found
+from leyden.people import quotas
 from leyden.values import Struct
 
 SUFFIX = "N"  # at the end of a node's id

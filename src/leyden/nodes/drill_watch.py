@@ -8,12 +8,12 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain.nodes import Node
-from leyden.domain.times import is_recent
-from leyden.services.nodes import node_events
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.proofs import EVERY
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import is_recent
+from leyden.nodes import node_events
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.proofs import EVERY
+from leyden.nodes.rules.nodes import Node
 
 _LOOK_EVERY: Final = timedelta(hours=1)
 

@@ -8,10 +8,10 @@ import errno
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.nodes import Cause, Node, Trouble
+from leyden.base.database.stores import Stores
+from leyden.base.rows import audit
 from leyden.errors import CannotStart
-from leyden.storage import audit
-from leyden.storage.stores import Stores
+from leyden.nodes.rules.nodes import Cause, Node, Trouble
 
 _NONE: Final = Trouble(cause=Cause.UNEXPLAINED, reason="", why="")
 _NO_ROOM: Final = frozenset({errno.ENOSPC, errno.EDQUOT})

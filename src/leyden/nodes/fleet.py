@@ -1,29 +1,29 @@
-"""The fleet: everything needed to run nodes; app/fleet.py builds it."""
+"""The fleet: everything needed to run nodes; nodes/wiring/fleet.py builds it."""
 
 from collections.abc import Mapping
 from datetime import timedelta
 
-from leyden.certificates.authority import Authority
-from leyden.certificates.roots import Roots
-from leyden.domain import onions
-from leyden.domain.node_moves import KEPT
-from leyden.domain.node_settings import PUBLIC, Calls
-from leyden.domain.nodes import Network, RuntimeName
-from leyden.domain.peer_ports import PeerPorts, host_port
-from leyden.domain.quotas import Limits
-from leyden.domain.times import Clock
-from leyden.domain.versions import OFFERED, Catalogue
-from leyden.domain.webhook_urls import USUAL, Allowed
-from leyden.gateway.base import Gateway
-from leyden.runtimes.base import Homes, Runtime
-from leyden.runtimes.sides import Side
-from leyden.services.nodes.node_cache import NodeCache
-from leyden.services.nodes.start_limits import StartLimit
-from leyden.services.shared.quotas import limits
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.tor.base import Tor
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.rules.times import Clock
+from leyden.base.settings import Settings
+from leyden.events.rules.webhook_urls import USUAL, Allowed
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.certificates.roots import Roots
+from leyden.nodes.gateway.base import Gateway
+from leyden.nodes.node_cache import NodeCache
+from leyden.nodes.onions.base import Tor
+from leyden.nodes.rules import onions
+from leyden.nodes.rules.node_moves import KEPT
+from leyden.nodes.rules.node_settings import PUBLIC, Calls
+from leyden.nodes.rules.nodes import Network, RuntimeName
+from leyden.nodes.rules.peer_ports import PeerPorts, host_port
+from leyden.nodes.rules.versions import OFFERED, Catalogue
+from leyden.nodes.runtimes.base import Homes, Runtime
+from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.start_limits import StartLimit
+from leyden.people.quotas import limits
+from leyden.people.rules.quotas import Limits
 from leyden.values import Struct, field
 
 

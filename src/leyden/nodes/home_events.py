@@ -8,11 +8,11 @@ import logging
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.nodes import Node
-from leyden.domain.times import is_recent
-from leyden.lnd.log import QUIET
-from leyden.services.nodes import announcements, node_events
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import is_recent
+from leyden.nodes import announcements, node_events
+from leyden.nodes.lnd.log import QUIET
+from leyden.nodes.rules.nodes import Node
 
 MACAROONS_REMOVED: Final = "macaroons removed"
 

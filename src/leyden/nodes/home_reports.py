@@ -14,15 +14,15 @@ from typing import Annotated, Final
 
 from msgspec import Meta
 
-from leyden.domain.log_positions import LogPosition
-from leyden.domain.nodes import Node
+from leyden.base.database.stores import Stores
 from leyden.errors import Forbidden, Malformed, NotFound
-from leyden.lnd.log import out_of_order
-from leyden.runtimes.base import Usage
-from leyden.services.nodes import backups, home_events
-from leyden.services.nodes.fleet import Fleet
-from leyden.storage.node_reports import NodeReport
-from leyden.storage.stores import Stores
+from leyden.nodes import backups, home_events
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.lnd.log import out_of_order
+from leyden.nodes.rows.node_reports import NodeReport
+from leyden.nodes.rules.log_positions import LogPosition
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.base import Usage
 from leyden.values import Struct
 
 _MOST_BACKUP: Final = 4 << 20

@@ -5,27 +5,21 @@ import logging
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain import versions
-from leyden.domain.events import Event
-from leyden.domain.nodes import DesiredState, Node, Status
-from leyden.domain.times import is_recent
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import is_recent
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Stale
-from leyden.lnd.tail import NewLines
-from leyden.services.nodes import (
-    announcements,
-    backups,
-    home_events,
-    node_events,
-    resealing,
-)
-from leyden.services.nodes.backup_watch import BackupWatch
-from leyden.services.nodes.drill_watch import DrillWatch
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.home_events import MACAROONS_REMOVED
-from leyden.services.nodes.log_places import LogPlaces
-from leyden.services.nodes.views import get
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.stores import Stores
+from leyden.events.rules.events import Event
+from leyden.nodes import announcements, backups, home_events, node_events, resealing
+from leyden.nodes.backup_watch import BackupWatch
+from leyden.nodes.drill_watch import DrillWatch
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.home_events import MACAROONS_REMOVED
+from leyden.nodes.lnd.tail import NewLines
+from leyden.nodes.log_places import LogPlaces
+from leyden.nodes.rules import versions
+from leyden.nodes.rules.nodes import DesiredState, Node, Status
+from leyden.nodes.views import get
 from leyden.values import Struct
 
 log = logging.getLogger(__name__)

@@ -21,20 +21,20 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Final, TypeVar
 
-from leyden.certificates import pem_chain, signing_requests
-from leyden.certificates.base import Issuer
-from leyden.certificates.expiry import renewal_at, validity
-from leyden.domain.times import Clock
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.database.stores import Stores
+from leyden.base.http.parsing import PARSING
+from leyden.base.rules.times import Clock
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import AuthorityAway, AuthorityRefused, Malformed, Stale
-from leyden.lnd.home import Tls
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.shared.parsing import PARSING
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.database import Database
-from leyden.storage.issued import Issued
-from leyden.storage.launch_specs import SealedLaunchSpec
-from leyden.storage.secrets import Sealer
-from leyden.storage.stores import Stores
+from leyden.nodes.certificates import pem_chain, signing_requests
+from leyden.nodes.certificates.base import Issuer
+from leyden.nodes.certificates.expiry import renewal_at, validity
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.rows.issued import Issued
+from leyden.nodes.rows.launch_specs import SealedLaunchSpec
 from leyden.values import Struct, field
 
 # A kind of task, one for each name; CERTIFICATES looks for names.

@@ -4,18 +4,18 @@ import json
 import secrets
 from datetime import datetime
 
-from leyden.certificates.expiry import Validity, renewal_due, validity
-from leyden.domain import node_settings
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.nodes import Node
-from leyden.domain.starts import Start
-from leyden.lnd.home import Tls
-from leyden.runtimes.base import LaunchSpec
-from leyden.services.nodes import issuance
-from leyden.services.nodes.fleet import Fleet
-from leyden.storage.launch_specs import SealedLaunchSpec
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import webhook_secret_purpose
+from leyden.base.database.stores import Stores
+from leyden.events.rows.subscriptions import webhook_secret_purpose
+from leyden.nodes import issuance
+from leyden.nodes.certificates.expiry import Validity, renewal_due, validity
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.rows.launch_specs import SealedLaunchSpec
+from leyden.nodes.rules import node_settings
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.starts import Start
+from leyden.nodes.runtimes.base import LaunchSpec
 
 _SECRET_BYTES = 32
 

@@ -8,11 +8,11 @@ that are read again after a kill are known to hold no event.
 from collections.abc import Iterable
 from typing import Final
 
-from leyden.domain.log_positions import BEGINNING, LogPosition
-from leyden.domain.nodes import Node
+from leyden.base.database.stores import Stores
 from leyden.errors import Stale
-from leyden.storage.log_places import StoredPosition
-from leyden.storage.stores import Stores
+from leyden.nodes.rows.log_places import StoredPosition
+from leyden.nodes.rules.log_positions import BEGINNING, LogPosition
+from leyden.nodes.rules.nodes import Node
 from leyden.values import Struct
 
 # An lnd writes 1 to 3 MB a day: with ten thousand of them, a row or two each second.

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from leyden.domain.nodes import Node
-from leyden.storage.nodes import Nodes
+from leyden.nodes.rows.nodes import Nodes
+from leyden.nodes.rules.nodes import Node
 
 
 class NodeCache:

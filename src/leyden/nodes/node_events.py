@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.events import Event
-from leyden.domain.nodes import DesiredState, Node, Status
-from leyden.domain.times import to_iso
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import to_iso
+from leyden.events.rules.events import Event
+from leyden.nodes.rules.nodes import DesiredState, Node, Status
 
 _TOLD: Final = frozenset(
     {

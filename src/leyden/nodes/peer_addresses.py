@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator, Iterator
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.nodes import Node
-from leyden.domain.peer_ports import KEPT_FROM_OTHERS, PeerPorts
+from leyden.base.database.stores import Stores
 from leyden.errors import Conflict, Malformed
-from leyden.services.nodes import onions
-from leyden.services.nodes.fleet import Fleet, FleetSettings
-from leyden.storage.stores import Stores
+from leyden.nodes.fleet import Fleet, FleetSettings
+from leyden.nodes.onions import onions
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.peer_ports import KEPT_FROM_OTHERS, PeerPorts
 from leyden.values import replace
 
 # Of a small range each port, of a large one enough: with nine tenths taken, one time in

@@ -9,14 +9,14 @@ import re
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from leyden.domain.sign_in import Right
-from leyden.domain.times import to_iso
+from leyden.base import rights
+from leyden.base.database.stores import Stores
+from leyden.base.rules.sign_in import Right
+from leyden.base.rules.times import to_iso
 from leyden.errors import Malformed, NotFound
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.views import get
-from leyden.services.shared import rights
-from leyden.storage.node_drills import NodeDrill
-from leyden.storage.stores import Stores
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.rows.node_drills import NodeDrill
+from leyden.nodes.views import get
 from leyden.values import Struct
 
 EVERY: Final = timedelta(days=90)

@@ -14,21 +14,21 @@ import asyncio
 import logging
 from datetime import datetime
 
-from leyden.domain.node_moves import Step, give_up, plan
-from leyden.domain.nodes import DesiredState, Node
-from leyden.domain.observations import (
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.errors import Lost, NodeAway, Refused, SetupError
+from leyden.nodes import announcements, backups, failures, launch_specs
+from leyden.nodes.changes import change
+from leyden.nodes.fleet import NODE, Fleet
+from leyden.nodes.rules.node_moves import Step, give_up, plan
+from leyden.nodes.rules.nodes import DesiredState, Node
+from leyden.nodes.rules.observations import (
     Observation,
     observe,
     record_failure,
     record_host,
     record_launch,
 )
-from leyden.errors import Lost, NodeAway, Refused, SetupError
-from leyden.runtimes.base import Checkpoint, LaunchSpec
-from leyden.services.nodes import announcements, backups, failures, launch_specs
-from leyden.services.nodes.changes import change
-from leyden.services.nodes.fleet import NODE, Fleet
-from leyden.services.shared.steps import ClaimedTask
+from leyden.nodes.runtimes.base import Checkpoint, LaunchSpec
 
 log = logging.getLogger(__name__)
 

@@ -10,19 +10,19 @@ import logging
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain.nodes import Node, RuntimeName
-from leyden.domain.observations import pause
-from leyden.domain.relocations import Relocation, Step, begin, stay, switch
-from leyden.domain.times import Clock
+from leyden.base.database.database import Database
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import Clock
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import LeydenError, NotAllowed, NotFound, Stale
-from leyden.runtimes.base import LaunchSpec
-from leyden.runtimes.sides import Side
-from leyden.services.nodes import launch_specs
-from leyden.services.nodes.changes import change
-from leyden.services.nodes.fleet import NODE, RELOCATION, Fleet
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.database import Database
-from leyden.storage.stores import Stores
+from leyden.nodes import launch_specs
+from leyden.nodes.changes import change
+from leyden.nodes.fleet import NODE, RELOCATION, Fleet
+from leyden.nodes.rules.nodes import Node, RuntimeName
+from leyden.nodes.rules.observations import pause
+from leyden.nodes.rules.relocations import Relocation, Step, begin, stay, switch
+from leyden.nodes.runtimes.base import LaunchSpec
+from leyden.nodes.runtimes.sides import Side
 from leyden.values import replace
 
 # After so many failures the node is started where it was.

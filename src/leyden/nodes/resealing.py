@@ -16,13 +16,15 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime, timedelta
 from typing import Final, Literal
 
-from leyden.domain.sign_in import Right
+from leyden.base import rights
+from leyden.base.http import turns
+from leyden.base.rules.sign_in import Right
 from leyden.errors import Conflict, Malformed, NotFound
-from leyden.services.nodes import backups
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.views import get
-from leyden.services.shared import quotas, rights, turns
-from leyden.storage.replaced_backups import ReplacedBackup
+from leyden.nodes import backups
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.rows.replaced_backups import ReplacedBackup
+from leyden.nodes.views import get
+from leyden.people import quotas
 from leyden.values import Struct
 
 MOST = 100

@@ -8,16 +8,17 @@ restore what is being destroyed.
 from contextlib import suppress
 from datetime import datetime
 
-from leyden.domain.node_moves import apply_command, is_restorable
-from leyden.domain.nodes import Action, Node, check_name
-from leyden.domain.sign_in import Right
+from leyden.base import rights
+from leyden.base.database.stores import Stores
+from leyden.base.rules.sign_in import Right
 from leyden.errors import Conflict, NotFound, Taken
-from leyden.services.nodes import peer_addresses
-from leyden.services.nodes.changes import change
-from leyden.services.nodes.fleet import CERTIFICATES, EVERYTHING, NODE, Fleet
-from leyden.services.shared import quotas, rights
-from leyden.storage.nodes import Deleted
-from leyden.storage.stores import Stores
+from leyden.nodes import peer_addresses
+from leyden.nodes.changes import change
+from leyden.nodes.fleet import CERTIFICATES, EVERYTHING, NODE, Fleet
+from leyden.nodes.rows.nodes import Deleted
+from leyden.nodes.rules.node_moves import apply_command, is_restorable
+from leyden.nodes.rules.nodes import Action, Node, check_name
+from leyden.people import quotas
 from leyden.values import replace
 
 

@@ -5,12 +5,12 @@ import contextlib
 import logging
 from collections.abc import Collection, Mapping
 
-from leyden.domain.nodes import DesiredState, Node
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Away, Lost
-from leyden.gateway.base import Router
-from leyden.gateway.routes import Address, PeerPort, Route
-from leyden.services.nodes.fleet import EVERYTHING, ROUTES, Fleet, Ports
-from leyden.services.shared.steps import ClaimedTask
+from leyden.nodes.fleet import EVERYTHING, ROUTES, Fleet, Ports
+from leyden.nodes.gateway.base import Router
+from leyden.nodes.gateway.routes import Address, PeerPort, Route
+from leyden.nodes.rules.nodes import DesiredState, Node
 
 log = logging.getLogger(__name__)
 

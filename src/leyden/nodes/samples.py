@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from leyden.domain.nodes import Node
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Away
-from leyden.gateway.base import Traffic
-from leyden.runtimes.base import Usage
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.shared.steps import ClaimedTask
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.base import Usage
 from leyden.values import Struct
 
 RETIRED: Final = "samples"

@@ -13,8 +13,8 @@ others: an organization that starts one node does not wait for another's forty.
 import asyncio
 from typing import Final
 
-from leyden.domain.observations import Observation, State
-from leyden.fair_queue import FairSlots
+from leyden.base.fair_queue import FairSlots
+from leyden.nodes.rules.observations import Observation, State
 from leyden.values import Struct
 
 # Past this a start is stuck, and must not hold up the others.

@@ -3,13 +3,13 @@
 import json
 from collections.abc import Sequence
 
-from leyden.domain import node_settings
-from leyden.domain.nodes import Listed, Node, Stamp
 from leyden.errors import NotFound
-from leyden.services.nodes import launch_specs
-from leyden.services.nodes.fleet import Fleet
-from leyden.storage.commands import Command
-from leyden.storage.subscriptions import webhook_secret_purpose
+from leyden.events.rows.subscriptions import webhook_secret_purpose
+from leyden.nodes import launch_specs
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.rows.commands import Command
+from leyden.nodes.rules import node_settings
+from leyden.nodes.rules.nodes import Listed, Node, Stamp
 from leyden.values import Struct
 
 

@@ -13,13 +13,13 @@ from collections import deque
 from datetime import timedelta
 from typing import Final
 
-from leyden.domain.node_moves import Step, plan
-from leyden.domain.nodes import Node
-from leyden.domain.observations import Observation, observe
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Away, LeydenError, Lost, NotFound, Stale
-from leyden.services.nodes import reconciler
-from leyden.services.nodes.fleet import EVERYTHING, NODE, ROUTES, Fleet
-from leyden.services.shared.steps import ClaimedTask
+from leyden.nodes import reconciler
+from leyden.nodes.fleet import EVERYTHING, NODE, ROUTES, Fleet
+from leyden.nodes.rules.node_moves import Step, plan
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.observations import Observation, observe
 from leyden.values import Struct, field
 
 log = logging.getLogger(__name__)

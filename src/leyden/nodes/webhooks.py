@@ -1,18 +1,18 @@
 """Webhooks, as owners use them: listing, sending again, testing, new secrets."""
 
-from leyden.domain.nodes import Node
-from leyden.domain.sign_in import Right
-from leyden.domain.webhooks import Type, status_of_test
+from leyden.base import rights
+from leyden.base.rules.sign_in import Right
 from leyden.errors import Conflict
+from leyden.events import manual_deliveries, subscriptions
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.rows.subscription_deliveries import Sent
+from leyden.events.rows.subscriptions import Subscription
+from leyden.events.rules.webhooks import Type, status_of_test
+from leyden.events.subscriptions import Rotated
+from leyden.nodes.announcements import message_of
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.views import owned_or_not_found
 from leyden.schemas.node_settings import MASK
-from leyden.services.deliveries import manual_deliveries, subscriptions
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.deliveries.subscriptions import Rotated
-from leyden.services.nodes.announcements import message_of
-from leyden.services.nodes.views import owned_or_not_found
-from leyden.services.shared import rights
-from leyden.storage.subscription_deliveries import Sent
-from leyden.storage.subscriptions import Subscription
 from leyden.values import Struct
 
 

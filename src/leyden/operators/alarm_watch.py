@@ -9,16 +9,16 @@ from typing import Final
 
 from prometheus_client import Gauge
 
-from leyden.domain.alarms import Kind
-from leyden.domain.events import CLEARED, INSTALLATION, RAISED, Event
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.alarms import Kind
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Away
-from leyden.services.operators.alarms import Alarm, list_alarms
-from leyden.services.operators.attention import Reason, needing_attention
-from leyden.services.operators.oversight import violations
-from leyden.services.platform import Platform
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.alarms import RaisedAlarm
-from leyden.storage.stores import Stores
+from leyden.events.rules.events import CLEARED, INSTALLATION, RAISED, Event
+from leyden.operators.alarms import Alarm, list_alarms
+from leyden.operators.attention import Reason, needing_attention
+from leyden.operators.oversight import violations
+from leyden.operators.rows.alarms import RaisedAlarm
 
 ALARMS: Final = "alarms"  # a kind of task
 _ALARM: Final = Gauge(

@@ -7,35 +7,22 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from leyden.domain.alarms import Kind
-from leyden.domain.units import BLOCKS_PER_DAY, size
-from leyden.errors import (
-    MarketAway,
-    MarketRefused,
-    SellerAway,
-    TorAway,
-    TreasuryAway,
-)
-from leyden.services.channels import pool_account, seller_balance, treasury_identity
-from leyden.services.channels.shop import Shop
-from leyden.services.deliveries.emailing import FAILING
-from leyden.services.nodes import (
-    certificate_expiry,
-    peer_addresses,
-    relocations,
-    routes,
-)
-from leyden.services.nodes.fleet import ROUTES, Fleet
-from leyden.services.operators import node_alarms
-from leyden.services.operators.attention import (
-    LATE,
-    AttentionItem,
-    needing_attention,
-)
-from leyden.services.operators.backups import results
-from leyden.services.platform import Platform
-from leyden.storage.counts import Queue
-from leyden.storage.stores import Stores
+from leyden.backups import results
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.alarms import Kind
+from leyden.base.rules.units import BLOCKS_PER_DAY, size
+from leyden.channels import treasury_identity
+from leyden.channels.direct import seller_balance
+from leyden.channels.shop import Shop
+from leyden.channels.tickets import pool_account
+from leyden.errors import MarketAway, MarketRefused, SellerAway, TorAway, TreasuryAway
+from leyden.events.emailing import FAILING
+from leyden.nodes import certificate_expiry, peer_addresses, relocations, routes
+from leyden.nodes.fleet import ROUTES, Fleet
+from leyden.operators import node_alarms
+from leyden.operators.attention import LATE, AttentionItem, needing_attention
+from leyden.operators.rows.counts import Queue
 from leyden.values import Struct
 
 _MANY_ATTEMPTS: Final = 10  # a task with as many counts as failing

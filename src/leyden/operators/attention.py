@@ -6,14 +6,14 @@ from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from typing import Final
 
-from leyden.domain.alarms import Kind
-from leyden.domain.fundings import Obstacle
-from leyden.domain.orders import Order, Status
-from leyden.domain.pricing import ChannelKind
+from leyden.base.platform import Platform
+from leyden.base.rules.alarms import Kind
+from leyden.channels.direct.rules.fundings import Obstacle
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.pricing import ChannelKind
+from leyden.channels.shop import ShopSettings
+from leyden.channels.tickets.missing_tickets import list_missing
 from leyden.errors import MarketAway
-from leyden.services.channels.missing_tickets import list_missing
-from leyden.services.channels.shop import ShopSettings
-from leyden.services.platform import Platform
 from leyden.values import Struct
 
 log = logging.getLogger(__name__)

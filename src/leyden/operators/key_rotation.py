@@ -20,12 +20,12 @@ from pathlib import Path
 
 from sqlalchemy import Column, Connection, Table, select, tuple_, update
 
-from leyden import processes
-from leyden.certificates.previous_authorities import changing, sealed_keys
-from leyden.files import write_private
-from leyden.storage.every_table import metadata
-from leyden.storage.schema import connected
-from leyden.storage.secrets import Sealer, load_keyring, save_keyring
+from leyden.base import processes
+from leyden.base.database.every_table import metadata
+from leyden.base.database.schema import connected
+from leyden.base.database.secrets import Sealer, load_keyring, save_keyring
+from leyden.base.files import write_private
+from leyden.nodes.certificates.previous_authorities import changing, sealed_keys
 
 _BATCH = 500
 # A value is stored within milliseconds after it was sealed.

@@ -5,11 +5,11 @@ from datetime import datetime
 from itertools import groupby
 from typing import Final
 
-from leyden.domain.alarms import Kind
-from leyden.domain.nodes import Cause, Status
-from leyden.domain.times import to_iso
-from leyden.storage.counts import FailingNode
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.base.rules.alarms import Kind
+from leyden.base.rules.times import to_iso
+from leyden.nodes.rules.nodes import Cause, Status
+from leyden.operators.rows.counts import FailingNode
 from leyden.values import Struct
 
 _MOST: Final = 200

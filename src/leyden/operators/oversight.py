@@ -4,22 +4,23 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from leyden.domain.accounts import Organization
-from leyden.domain.ledger import OPERATORS
-from leyden.domain.sources import Source
-from leyden.domain.times import to_iso
-from leyden.domain.units import Sats
-from leyden.services.channels import credit, sources
-from leyden.services.channels.credit import Balance
-from leyden.services.operators import node_alarms
-from leyden.services.operators.backups import results as backup_results
-from leyden.services.operators.backups.results import Shown
-from leyden.services.operators.broken_rules import Broken
-from leyden.services.operators.verify import verify
-from leyden.services.platform import Platform
-from leyden.storage.alarms import RaisedAlarm
-from leyden.storage.counts import FailingNode, FailingTask, Queue
-from leyden.storage.treasury_checks import TreasuryCheck
+from leyden.backups import results as backup_results
+from leyden.backups.results import Shown
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import to_iso
+from leyden.base.rules.units import Sats
+from leyden.channels import sources
+from leyden.channels.books.broken_rules import Broken
+from leyden.channels.books.verify import verify
+from leyden.channels.money import credit
+from leyden.channels.money.credit import Balance
+from leyden.channels.rows.treasury_checks import TreasuryCheck
+from leyden.channels.rules.ledger import OPERATORS
+from leyden.channels.rules.sources import Source
+from leyden.operators import node_alarms
+from leyden.operators.rows.alarms import RaisedAlarm
+from leyden.operators.rows.counts import FailingNode, FailingTask, Queue
 from leyden.values import Struct
 
 # Workers check every minute.

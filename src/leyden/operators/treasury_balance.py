@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Final, TypeVar
 
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import Holdings
-from leyden.domain.pricing import ChannelKind
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import Holdings
+from leyden.channels.rules.pricing import ChannelKind
+from leyden.channels.shop import Shop
+from leyden.channels.tickets import pool_account
+from leyden.channels.tickets.pool_account import Standing
 from leyden.errors import Away, MarketRefused
-from leyden.services.channels import pool_account
-from leyden.services.channels.pool_account import Standing
-from leyden.services.channels.shop import Shop
 from leyden.values import Struct
 
 T = TypeVar("T")

@@ -4,8 +4,8 @@ These orders were created after the backup from which this installation was rest
 Only a person can decide what to do about them.
 """
 
-from leyden.domain.payments import PaidOrder
-from leyden.services.channels.shop import Shop
+from leyden.channels.rules.payments import PaidOrder
+from leyden.channels.shop import Shop
 
 
 async def find(shop: Shop) -> list[PaidOrder]:

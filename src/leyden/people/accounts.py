@@ -3,7 +3,9 @@
 Operators create them; everyone uses them.
 """
 
-from leyden.domain.accounts import (
+from leyden.base import rights
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import (
     Membership,
     Organization,
     Person,
@@ -13,9 +15,7 @@ from leyden.domain.accounts import (
     new_id,
 )
 from leyden.errors import NotFound
-from leyden.services.people import notices, passwords, people_events
-from leyden.services.platform import Platform
-from leyden.services.shared import rights
+from leyden.people import notices, passwords, people_events
 
 
 async def create_organization(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Final
 
-from leyden.services.platform import Platform
-from leyden.storage.audit import NODE_FAILED, PLATFORM, Line
+from leyden.base.platform import Platform
+from leyden.base.rows.audit import NODE_FAILED, PLATFORM, Line
 from leyden.values import Struct
 
 MOST: Final = 50  # entries of one page

@@ -4,7 +4,10 @@ import secrets
 from collections.abc import Iterable
 from datetime import datetime
 
-from leyden.domain.accounts import (
+from leyden.base import rights
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import (
     ApiKey,
     Organization,
     Principal,
@@ -13,15 +16,12 @@ from leyden.domain.accounts import (
     new_id,
     parse_scopes,
 )
-from leyden.domain.keys import hint, is_key, write_key
-from leyden.domain.quotas import Quota
-from leyden.domain.sign_in import RIGHTS, Right
-from leyden.domain.times import to_iso
+from leyden.base.rules.sign_in import RIGHTS, Right
+from leyden.base.rules.times import to_iso
 from leyden.errors import Forbidden, Malformed, NotFound, Unauthorized
-from leyden.services.people import people_events
-from leyden.services.platform import Platform
-from leyden.services.shared import quotas, rights
-from leyden.storage.stores import Stores
+from leyden.people import people_events, quotas
+from leyden.people.rules.keys import hint, is_key, write_key
+from leyden.people.rules.quotas import Quota
 
 _DIGEST = "API key"
 _SPENDS = (

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from leyden.domain.addresses import rate_limit_key
-from leyden.domain.sign_in import Session
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.addresses import rate_limit_key
+from leyden.base.rules.sign_in import Session
 from leyden.errors import TooMany
-from leyden.services.platform import Platform
-from leyden.storage.stores import Stores
 
 _FAILURES = "sign-in failures"
 TOGETHER = timedelta(minutes=15)  # failures within it add up

@@ -7,10 +7,10 @@ import secrets
 from datetime import datetime
 from urllib.parse import quote
 
-from leyden.domain.sign_in import SignedIn
+from leyden.base.platform import Platform
+from leyden.base.rules.sign_in import SignedIn
 from leyden.errors import Conflict, Unauthorized
-from leyden.services.people import attempts, profile, recovery_codes, sign_in
-from leyden.services.platform import Platform
+from leyden.people import attempts, profile, recovery_codes, sign_in
 from leyden.values import Struct
 
 _SECRET_BYTES = 20  # what authenticator apps expect with SHA-1

@@ -4,16 +4,16 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain.accounts import check_email
-from leyden.domain.emails import is_address
-from leyden.domain.letters import Letter
-from leyden.domain.sign_in import SignedIn
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import check_email
+from leyden.base.rules.sign_in import SignedIn
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound, TooMany, Violated
-from leyden.services.deliveries import letters
-from leyden.services.people import email_choices, notices, profile
-from leyden.services.platform import Platform
-from leyden.storage.email_links import EmailLink, LinkKind
-from leyden.storage.stores import Stores
+from leyden.events import letters
+from leyden.events.rows.email_links import EmailLink, LinkKind
+from leyden.events.rules.emails import is_address
+from leyden.events.rules.letters import Letter
+from leyden.people import email_choices, notices, profile
 
 _LIVES: Final = timedelta(days=1)
 _GONE: Final = "This link has expired or was already used. Request a new one."

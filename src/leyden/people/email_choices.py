@@ -9,18 +9,18 @@ from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.accounts import Role, new_id
-from leyden.domain.chat import Format
-from leyden.domain.events import ALARMS, INSTALLATION, TYPES, types_of, visible
-from leyden.domain.sign_in import SignedIn, scopes_of
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role, new_id
+from leyden.base.rules.sign_in import SignedIn, scopes_of
 from leyden.errors import Conflict, Malformed, NotFound
-from leyden.services.deliveries import event_emails
-from leyden.services.events import log as event_log
-from leyden.services.people import profile
-from leyden.services.platform import Platform
-from leyden.storage.email_subscriptions import EmailSubscription
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import SUBSCRIPTIONS, Subscription, secret_purpose
+from leyden.events import event_emails
+from leyden.events import log as event_log
+from leyden.events.rows.email_subscriptions import EmailSubscription
+from leyden.events.rows.subscriptions import SUBSCRIPTIONS, Subscription, secret_purpose
+from leyden.events.rules.chat import Format
+from leyden.events.rules.events import ALARMS, INSTALLATION, TYPES, types_of, visible
+from leyden.people import profile
 from leyden.values import Struct, replace
 
 NOT_CONFIRMED: Final = "Confirm your email address first."

@@ -3,9 +3,9 @@
 from datetime import timedelta
 from typing import Final
 
-from leyden.domain.times import Clock
-from leyden.services.people import people_events
-from leyden.services.shared.steps import ClaimedTask
+from leyden.base.rules.times import Clock
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.people import people_events
 
 EXPIRING_KEYS: Final = "expiring keys"  # a kind of task
 NOTICE: Final = timedelta(days=7)

@@ -4,24 +4,25 @@ import secrets
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from leyden.domain.accounts import Membership, Person, Role, check_email, new_id
-from leyden.domain.letters import Letter
-from leyden.domain.quotas import Quota
-from leyden.domain.sign_in import Right
+from leyden.base import rights
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Membership, Person, Role, check_email, new_id
+from leyden.base.rules.sign_in import Right
 from leyden.errors import Conflict, Forbidden, NotFound
-from leyden.services.deliveries import letters
-from leyden.services.people import (
+from leyden.events import letters
+from leyden.events.rules.letters import Letter
+from leyden.people import (
     email_addresses,
     email_choices,
     notices,
     passwords,
     people_events,
+    quotas,
 )
-from leyden.services.people.team import INVITED, check_may_make, end_invitation
-from leyden.services.platform import Platform
-from leyden.services.shared import quotas, rights
-from leyden.storage.invitations import Invitation
-from leyden.storage.stores import Stores
+from leyden.people.rows.invitations import Invitation
+from leyden.people.rules.quotas import Quota
+from leyden.people.team import INVITED, check_may_make, end_invitation
 
 _LINK = "invitation"
 

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from leyden.domain.letters import Letter
-from leyden.services.deliveries import letters
-from leyden.services.platform import Platform
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.events import letters
+from leyden.events.rules.letters import Letter
 
 
 def is_on(platform: Platform) -> bool:

@@ -18,15 +18,15 @@ from urllib.parse import urlsplit
 from webauthn import verify_authentication_response, verify_registration_response
 from webauthn.helpers import base64url_to_bytes, parse_cbor
 
-from leyden.domain.accounts import check_name
-from leyden.domain.sign_in import Session, SignedIn
-from leyden.domain.times import to_us
+from leyden.base.database.stores import Stores
+from leyden.base.http.parsing import PARSING
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import check_name
+from leyden.base.rules.sign_in import Session, SignedIn
+from leyden.base.rules.times import to_us
 from leyden.errors import Conflict, Malformed, TooMany, Unauthorized
-from leyden.services.people import profile, sign_in
-from leyden.services.platform import Platform
-from leyden.services.shared.parsing import PARSING
-from leyden.storage.second_factors import Passkey
-from leyden.storage.stores import Stores
+from leyden.people import profile, sign_in
+from leyden.people.rows.second_factors import Passkey
 from leyden.values import Struct
 
 _Verified = TypeVar("_Verified")

@@ -11,7 +11,7 @@ from typing import TypeVar
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from leyden.domain.addresses import rate_limit_key
+from leyden.base.rules.addresses import rate_limit_key
 from leyden.errors import Away, Malformed
 
 _SHORTEST = 10

@@ -1,10 +1,10 @@
 """Events of keys and members, for the event log of their organization."""
 
-from leyden.domain.accounts import ApiKey, Role
-from leyden.domain.events import Event
-from leyden.domain.sign_in import Session
-from leyden.domain.times import to_iso
-from leyden.storage.people import Member
+from leyden.base.rules.accounts import ApiKey, Role
+from leyden.base.rules.sign_in import Session
+from leyden.base.rules.times import to_iso
+from leyden.events.rules.events import Event
+from leyden.people.rows.people import Member
 
 
 def of_new_key(key: ApiKey) -> Event:

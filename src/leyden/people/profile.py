@@ -2,11 +2,11 @@
 
 from datetime import datetime, timedelta
 
-from leyden.domain.sign_in import Session, SignedIn
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.sign_in import Session, SignedIn
 from leyden.errors import NotFound, Unauthorized
-from leyden.services.people import attempts, notices, passwords
-from leyden.services.platform import Platform
-from leyden.storage.stores import Stores
+from leyden.people import attempts, notices, passwords
 
 WRONG = "Wrong current password."
 ENDED = "You were signed out, and nothing was changed. Sign in again."

@@ -9,14 +9,21 @@ from datetime import datetime, timedelta
 from math import ceil
 from typing import Final
 
-from leyden.domain import quotas
-from leyden.domain.quotas import CANCELLED_ORDERS, KEPT_NODES, MB, Limits, Quota, Usage
-from leyden.domain.times import to_iso
+from leyden.base import rights
+from leyden.base.database.database import Database
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import to_iso
+from leyden.base.settings import Settings
 from leyden.errors import Malformed, OverQuota, TooMany
-from leyden.services.shared import rights
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.stores import Stores
+from leyden.people.rules import quotas
+from leyden.people.rules.quotas import (
+    CANCELLED_ORDERS,
+    KEPT_NODES,
+    MB,
+    Limits,
+    Quota,
+    Usage,
+)
 
 # Longer than making an invoice and an address takes at the worst.
 _PLACE_LASTS: Final = timedelta(minutes=2)

@@ -6,9 +6,9 @@ once; we store their digests.
 
 from datetime import datetime
 
-from leyden.domain import recovery_codes
-from leyden.services.platform import Platform
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.people.rules import recovery_codes
 
 _PURPOSE = "recovery code of {}"
 

@@ -15,15 +15,15 @@ from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain.accounts import check_email
-from leyden.domain.addresses import rate_limit_key
-from leyden.domain.letters import Letter
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import check_email
+from leyden.base.rules.addresses import rate_limit_key
 from leyden.errors import Conflict, Forbidden, NotFound
-from leyden.services.deliveries import letters
-from leyden.services.people import attempts, email_choices, notices, passwords
-from leyden.services.platform import Platform
-from leyden.storage.email_links import EmailLink, LinkKind
-from leyden.storage.stores import Stores
+from leyden.events import letters
+from leyden.events.rows.email_links import EmailLink, LinkKind
+from leyden.events.rules.letters import Letter
+from leyden.people import attempts, email_choices, notices, passwords
 
 LIVES: Final = timedelta(hours=1)
 NO_EMAILS: Final = "This platform sends no emails. Ask the operator for a new password."

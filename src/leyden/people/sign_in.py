@@ -10,14 +10,14 @@ import secrets
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain.accounts import Person, check_email, new_id
-from leyden.domain.sign_in import Session, SignedIn, totp_step
-from leyden.domain.times import Clock
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Person, check_email, new_id
+from leyden.base.rules.sign_in import Session, SignedIn, totp_step
+from leyden.base.rules.times import Clock
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Malformed, Unauthorized
-from leyden.services.people import attempts, passwords, people_events, recovery_codes
-from leyden.services.platform import Platform
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.stores import Stores
+from leyden.people import attempts, passwords, people_events, recovery_codes
 
 FORGETTING: Final = "forget sign-ins"  # a kind of task
 WRONG = "Wrong email or password."

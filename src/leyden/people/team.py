@@ -3,17 +3,14 @@
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.accounts import Membership, Role
-from leyden.domain.sign_in import RIGHTS, Right
+from leyden.base import rights
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Membership, Role
+from leyden.base.rules.sign_in import RIGHTS, Right
 from leyden.errors import Conflict, Forbidden, Malformed, NotFound
-from leyden.services.people import (
-    email_choices,
-    people_events,
-)
-from leyden.services.platform import Platform
-from leyden.services.shared import rights
-from leyden.storage.people import Member
-from leyden.storage.stores import Stores
+from leyden.people import email_choices, people_events
+from leyden.people.rows.people import Member
 
 INVITED: Final = "member invited"  # in the audit log
 

@@ -14,7 +14,7 @@ _TYPES = (
     "types."
 )
 _DESCRIPTION = "Your description of the endpoint."
-# What may be chosen; domain/chat.py says what each of them is sent.
+# What may be chosen; events/rules/chat.py says what each of them is sent.
 FORMATS = ("standard", "slack", "discord", "telegram", "ntfy")
 _FORMAT = (
     "Format of the body: `standard` is the event as signed JSON; `slack`, `discord`, "

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 
 import pytest
 
-from leyden.api.challenges import PREFIX, Challenges
-from leyden.api.gateways import PATH, Gateways
-from leyden.api.public import Public
-from leyden.app import gateways
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from tests.api.conftest import Answer, Caller
-from tests.api.wire import Echo, Running, running
+from leyden.app.serving.public import Public
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.nodes.api.challenges import PREFIX, Challenges
+from leyden.nodes.api.gateways import PATH, Gateways
+from leyden.nodes.wiring import gateways
+from tests.base.api.conftest import Answer, Caller
+from tests.base.api.wire import Echo, Running, running
 
 TOKEN = "21 million and not one more"
 

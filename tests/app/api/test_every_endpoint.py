@@ -8,15 +8,15 @@ from typing import Annotated
 import msgspec
 import pytest
 
-from leyden.api.app import Api
-from leyden.api.operations import Operation, Request
-from leyden.domain.accounts import Scope
-from leyden.domain.keys import write_key
+from leyden.app.serving.api import Api
+from leyden.base.http.operations import Operation, Request
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Scope
+from leyden.base.settings import Settings
 from leyden.errors import Stale
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from tests.api.conftest import Caller, caller
+from leyden.people import api_keys
+from leyden.people.rules.keys import write_key
+from tests.base.api.conftest import Caller, caller
 from tests.conftest import NOW
 
 
@@ -453,8 +453,8 @@ class TestLimits:
 
 
 def test_the_table_is_json(operations: tuple[Operation, ...]) -> None:
-    from leyden.api.openapi import document  # noqa: PLC0415  only here
-    from leyden.api.operations import Table  # noqa: PLC0415  only here
+    from leyden.base.http.operations import Table  # noqa: PLC0415  only here
+    from leyden.manual.openapi import document  # noqa: PLC0415  only here
 
     described = document(Table(operations), version="0")
     assert json.loads(json.dumps(described)) == described

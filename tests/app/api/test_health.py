@@ -1,16 +1,16 @@
 """Health is asked every few seconds, so it costs the same however much there is."""
 
-from leyden.api.app import Api
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.public import Public
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
-from leyden.storage.database import Database
-from leyden.storage.statements import Row, Run, Statement, Value
-from leyden.storage.stores import Stores
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.serving.api import Api
+from leyden.app.serving.public import Public
+from leyden.base.database.database import Database
+from leyden.base.database.statements import Row, Run, Statement, Value
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.people import accounts
 from leyden.values import replace
-from tests.api.conftest import Caller
 from tests.away import AwayDatabase
+from tests.base.api.conftest import Caller
 
 
 class _Counting:

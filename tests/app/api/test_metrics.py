@@ -4,11 +4,10 @@ from typing import Any
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-from leyden.api.metrics import metrics
-from leyden.api.request_metrics import count
+from leyden.app.serving.metrics import metrics
+from leyden.base.http.request_metrics import count
+from tests.base.api.conftest import Answer, Caller
 from tests.metrics import Observed
-
-from .conftest import Answer, Caller
 
 
 async def scrape(method: str = "GET", path: str = "/metrics") -> Answer:

@@ -1,7 +1,8 @@
 """The worst that a customer can put into each field of each operation.
 
-What is known to be costly has its table in tests/api/nodes/test_worst_cases.py; here is
-every field there is, also of operations that nobody has thought about.
+What is known to be costly has its table in
+tests/nodes/api/nodes/test_worst_cases.py; here is every field there is,
+also of operations that nobody has thought about.
 """
 
 import json
@@ -13,18 +14,18 @@ from urllib.parse import quote
 import msgspec
 import pytest
 
-from leyden.api.app import Api
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.examples import examples
-from leyden.api.operations import Operation
-from leyden.certificates.authority import open_or_create
-from leyden.domain.times import utc_now
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from tests.api.conftest import Caller
-from tests.api.test_openapi import ORDER, furnish, platform_of
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.serving.api import Api
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.http.operations import Operation
+from leyden.base.rules.times import utc_now
+from leyden.manual.examples import examples
+from leyden.nodes.certificates.authority import open_or_create
+from tests.base.api.conftest import Caller
 from tests.loop_work import HEADLINE, cost
-from tests.services.fleet_harness import FleetHarness
+from tests.manual.api.test_openapi import ORDER, furnish, platform_of
+from tests.nodes.fleet_harness import FleetHarness
 
 # At most 8 KiB each, so that they are read on the event loop.
 _MARKS = "a" + "\u0316\u0300" * 1_300

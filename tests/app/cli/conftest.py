@@ -10,14 +10,14 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from leyden import settings
-from leyden.app.opening import opened
-from leyden.cli import exit_codes
-from leyden.cli.main import leyden
-from leyden.domain.accounts import Organization
-from leyden.domain.nodes import Node
+from leyden.app.main import leyden
+from leyden.base import settings
+from leyden.base.cli import exit_codes
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Organization
 from leyden.errors import LeydenError
-from leyden.services.platform import Platform
+from leyden.nodes.rules.nodes import Node
 from tests.client import harbour as platforms
 
 Typed = Callable[..., Result]

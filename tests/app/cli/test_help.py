@@ -10,8 +10,8 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from leyden.cli import commands
-from leyden.cli.main import leyden
+from leyden.app import commands
+from leyden.app.main import leyden
 from leyden.errors import SetupError
 from tests.test_docs import parse
 

@@ -9,11 +9,11 @@ from threading import Thread
 
 import pytest
 
-from leyden.settings import Settings, every_setting
+from leyden.base.settings import Settings, every_setting
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.places import Ports, access_for
 from leyden_workshop.devnet.wiring import wired
-from tests.cli.conftest import Typed, told
+from tests.app.cli.conftest import Typed, told
 from tests.ports import free_port
 
 _LISTENS = ("api_", "gateway_", "metrics_", "devnet_")
@@ -198,7 +198,7 @@ def test_doctor_names_the_port_that_somebody_has(
 
 
 def test_doctor_says_how_many_nodes_the_open_files_are_enough_for() -> None:
-    doctor = "import sys; from leyden.cli.main import main; sys.exit(main())"
+    doctor = "import sys; from leyden.app.main import main; sys.exit(main())"
     examined = subprocess.run(
         ["sh", "-c", f"ulimit -n 1024; {sys.executable} -c '{doctor}' doctor"],
         stdout=subprocess.PIPE,

@@ -8,43 +8,52 @@ import pytest
 
 import leyden
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # Each takes longer to import than all that a customer's command needs.
 OF_MIGRATIONS = {"sqlalchemy", "alembic"}
-OF_SERVERS = {"aiohttp", "grpc", "jinja2", "uvicorn", "leyden.web"}
+OF_SERVERS = {"aiohttp", "grpc", "jinja2", "uvicorn", "leyden.base.pages"}
 OF_THE_ROOT = {
-    *("cli", "cli.main", "cli.commands", "cli.exit_codes", "cli.groups"),
+    *("app", "app.main", "app.commands"),
+    *("base", "base.cli", "base.cli.exit_codes", "base.cli.groups"),
     *("errors",),
 }
 DECLARED = (
-    *("leyden.cli.local_platform", "leyden.cli.serve", "leyden_workshop.cli.up"),
+    *(
+        "leyden.app.cli.local_platform",
+        "leyden.app.cli.serve",
+        "leyden_workshop.cli.up",
+    ),
     *("leyden_workshop.cli.dev", "leyden_workshop.cli.local_platform"),
 )
 # What help and completion go without: all that their bodies need.
-EVERYTHING = OF_MIGRATIONS | OF_SERVERS | {"asyncio", "leyden.app", "leyden.services"}
+EVERYTHING = (
+    OF_MIGRATIONS
+    | OF_SERVERS
+    | {"asyncio", "leyden.base.database", "leyden.nodes", "leyden.channels"}
+)
 
 
 @pytest.mark.parametrize(
     ("module", "left_out"),
     [
-        ("leyden.cli.running.servers", OF_MIGRATIONS | {"grpc", "psycopg"}),
-        ("leyden.cli.operator.organizations", OF_MIGRATIONS | OF_SERVERS),
+        ("leyden.app.cli.running.servers", OF_MIGRATIONS | {"grpc", "psycopg"}),
+        ("leyden.people.cli.organizations", OF_MIGRATIONS | OF_SERVERS),
         (
-            "leyden.cli.running.local_platform",
-            OF_MIGRATIONS | {"grpc", "jinja2", "leyden.web"},
+            "leyden.app.cli.running.local_platform",
+            OF_MIGRATIONS | {"grpc", "jinja2", "leyden.base.pages"},
         ),
-        ("leyden.cli.setup", OF_MIGRATIONS | OF_SERVERS),
-        ("leyden.cli.customer.nodes", OF_MIGRATIONS | OF_SERVERS),
+        ("leyden.app.cli.setup", OF_MIGRATIONS | OF_SERVERS),
+        ("leyden.customer.nodes", OF_MIGRATIONS | OF_SERVERS),
         *((each, EVERYTHING) for each in DECLARED),
     ],
 )
 def test_a_command_imports_nothing_heavy_that_it_does_not_use(
     module: str, left_out: set[str]
 ) -> None:
-    drivers = "" if left_out is EVERYTHING else "leyden.storage.sqlite, "
+    drivers = "" if left_out is EVERYTHING else "leyden.base.database.sqlite, "
     look = f"""
 import sys
-import leyden.cli.main, {drivers}{module}
+import leyden.app.main, {drivers}{module}
 print(*sys.modules)
 """
     done = subprocess.run(
@@ -57,7 +66,7 @@ def test_a_list_of_commands_and_a_completed_word_import_none_of_them() -> None:
     look = """
 import sys
 from click.testing import CliRunner
-from leyden.cli.main import leyden
+from leyden.app.main import leyden
 runner = CliRunner()
 assert "Start the whole platform" in runner.invoke(leyden, ["--help"]).output
 asked = {"COMP_WORDS": "leyden ", "COMP_CWORD": "1"}

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from leyden.cli.commands import COMMANDS
-from leyden.daemons.build import binary
+from leyden.app.commands import COMMANDS
+from leyden.base.daemons.build import binary
 from leyden.errors import SetupError
-from tests.cli.conftest import Typed
+from tests.app.cli.conftest import Typed
 
 NEEDS = "needs leyden-workshop: pip install leyden-workshop"
 

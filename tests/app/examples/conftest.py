@@ -4,16 +4,17 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from tests.api.flow.conftest import World, world  # noqa: F401  a fixture for channels
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.events.dispatchers import Dispatcher
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from tests.base.api.conftest import alice, api, operations, settings  # noqa: F401  fixtures
+from tests.channels.api.flow.conftest import World, world  # noqa: F401  a fixture for channels
 from tests.conftest import NOW
 from tests.fakes.sender import FakeSender
-from tests.services.fleet_harness import FleetHarness
+from tests.nodes.fleet_harness import FleetHarness
 
 
 @pytest.fixture

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote, urlencode
 
-from leyden.api.endpoints import OPERATIONS
-from tests.api.conftest import Caller
+from leyden.app.endpoints import OPERATIONS
+from tests.base.api.conftest import Caller
 
 _BY_NAME = {each.name: each for each in OPERATIONS}
 _UUID = r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"

@@ -7,21 +7,21 @@ from typing import Any
 
 import jsonschema_rs
 
-import leyden.api
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.examples import examples
-from leyden.api.openapi import document
-from leyden.api.operations import Table
-from leyden.domain.observations import State
-from leyden.gateway.base import Traffic
-from leyden.runtimes.base import Usage
-from tests.api.conftest import Caller
-from tests.api.examples.recording import Recorder
-from tests.api.flow.conftest import World, until
-from tests.api.nodes.conftest import CIPHERTEXT, sha256_of
-from tests.services.fleet_harness import FleetHarness
+import leyden.manual
+from leyden.app.endpoints import OPERATIONS
+from leyden.base.http.operations import Table
+from leyden.manual.examples import examples
+from leyden.manual.openapi import document
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.rules.observations import State
+from leyden.nodes.runtimes.base import Usage
+from tests.app.examples.recording import Recorder
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import World, until
+from tests.nodes.api.nodes.conftest import CIPHERTEXT, sha256_of
+from tests.nodes.fleet_harness import FleetHarness
 
-FILE = Path(leyden.api.__file__).parent / "examples.json"
+FILE = Path(leyden.manual.__file__).parent / "examples.json"
 OTHER = CIPHERTEXT[:-6] + "wB2mC="
 SETTINGS: dict[str, Any] = {
     "autopilot": False,
@@ -187,7 +187,7 @@ async def test_every_example_is_what_the_api_answers_and_fits_its_schema(
     assert set(json.loads(told)) == {each.name for each in OPERATIONS}
     assert told == FILE.read_text(encoding="utf-8"), (
         "examples.json is out of date; if the API is meant to answer this, run "
-        "WRITE_EXAMPLES=1 ./leyden test tests/api/examples"
+        "WRITE_EXAMPLES=1 ./leyden test tests/app/examples"
     )
     _check_schemas()
 

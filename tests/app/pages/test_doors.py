@@ -8,15 +8,15 @@ from urllib.parse import urlsplit
 
 from playwright.async_api import Page
 
-from leyden.domain.sign_in import totp_code
-from leyden.web.site import Site
+from leyden.app.serving.site import Site
+from leyden.base.rules.sign_in import totp_code
+from tests.base.pages.conftest import PASSWORD
+from tests.base.pages.rooms import DOORS
+from tests.base.pages.screen import NARROW, Screen, chromium, served
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
 from tests.programs import needs
-from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import PASSWORD
-from tests.web.rooms import DOORS
-from tests.web.screen import NARROW, Screen, chromium, served
-from tests.web.test_nodes import made
-from tests.web.visitor import Visitor
 
 pytestmark = needs("chromium")
 

@@ -4,19 +4,19 @@ import re
 
 import pytest
 
-from leyden.domain.accounts import Role
-from leyden.domain.sign_in import RIGHTS, Right
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.web.pages import Page, Who
-from leyden.web.site import Site
-from leyden.web.table import PAGES
-from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import person
-from tests.web.test_channels import ONCE, ordered
-from tests.web.test_nodes import made
-from tests.web.visitor import Visitor
+from leyden.app.page_table import PAGES
+from leyden.app.serving.site import Site
+from leyden.base.pages.pages import Page, Who
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.base.rules.sign_in import RIGHTS, Right
+from leyden.base.settings import Settings
+from leyden.people import accounts
+from tests.base.pages.conftest import person
+from tests.base.pages.visitor import Visitor
+from tests.channels.pages.test_channels import ONCE, ordered
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
 
 NOBODYS = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66"
 # Guarded by something else than who is there: the word of a link, a code, a password.

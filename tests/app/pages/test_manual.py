@@ -6,20 +6,20 @@ from typing import Literal
 import pytest
 from playwright.async_api import Page, ViewportSize, expect
 
-from leyden.api.app import Api
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.proxies import Proxies
-from leyden.api.public import Public
-from leyden.api.server import bind, serving
+from leyden.app.endpoints import OPERATIONS
 from leyden.app.front import Front
+from leyden.app.serving.api import Api
+from leyden.app.serving.public import Public
+from leyden.app.serving.site import Site
+from leyden.base.http.proxies import Proxies
+from leyden.base.http.server import bind, serving
+from leyden.base.platform import Platform
 from leyden.manual.site import Manual
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from leyden.web.site import Site
+from leyden.people import api_keys
+from tests.base.pages.keyboard import faults_by_keyboard
+from tests.base.pages.screen import Screen, chromium
+from tests.base.pages.visitor import Visitor
 from tests.programs import needs
-from tests.web.keyboard import faults_by_keyboard
-from tests.web.screen import Screen, chromium
-from tests.web.visitor import Visitor
 
 pytestmark = needs("chromium")
 NARROW = ViewportSize(width=360, height=740)

@@ -12,28 +12,28 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.accounts import Membership, Role
-from leyden.domain.sign_in import Right
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels import credit
-from leyden.services.channels.shop import Shop, ShopSettings
-from leyden.services.platform import Platform
-from leyden.storage.database import open_database
-from leyden.storage.every_table import metadata
-from leyden.storage.statements import Row, Statement
+from leyden.app.page_table import PAGES
+from leyden.base.database.database import open_database
+from leyden.base.database.every_table import metadata
+from leyden.base.database.statements import Row, Statement
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Membership, Role
+from leyden.base.rules.sign_in import Right
+from leyden.channels.money import credit
+from leyden.channels.shop import Shop, ShopSettings
+from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.values import replace
-from leyden.web.table import PAGES
+from tests.base.pages.conftest import person
+from tests.base.pages.visitor import Visitor
+from tests.channels.hesitant import Hesitant
+from tests.channels.pages.test_channels import ONCE, WISH, ordered
 from tests.conftest import NOW
 from tests.fakes.payments import FakePayments
-from tests.services.fleet_harness import FleetHarness
-from tests.services.hesitant import Hesitant
-from tests.services.plenty import PLENTY
-from tests.web.conftest import person
-from tests.web.test_channels import ONCE, WISH, ordered
-from tests.web.test_nodes import filled, made
-from tests.web.test_team import user_id
-from tests.web.test_wallet import ciphertext
-from tests.web.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import filled, made
+from tests.nodes.pages.test_wallet import ciphertext
+from tests.people.pages.test_team import user_id
+from tests.people.plenty import PLENTY
 
 HERE = "/app/{organization_id}"
 NODE = f"{HERE}/nodes/{{node_id}}"

@@ -8,26 +8,26 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import ViewportSize
 
-from leyden.services.deliveries import letters
-from leyden.services.people import accounts, api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.email_links import EmailLink, LinkKind
-from leyden.web.app import dashboard
-from leyden.web.site import Site
-from tests.api.flow.conftest import World
+from leyden.app.dashboard import dashboard
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.events import letters
+from leyden.events.rows.email_links import EmailLink, LinkKind
+from leyden.people import accounts, api_keys
+from tests.base.pages.conftest import PASSWORD
+from tests.base.pages.keyboard import faults_by_keyboard
+from tests.base.pages.mailroom import SENDS_EMAILS
+from tests.base.pages.rooms import ROOMS, addresses
+from tests.base.pages.screen import NARROW, WIDE, Screen, chromium, served
+from tests.base.pages.visitor import Visitor
+from tests.channels.api.flow.conftest import World
+from tests.channels.pages.test_channels import ONCE, ordered
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
+from tests.people.pages.test_team import user_id
 from tests.ports import free_port
 from tests.programs import needs
-from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import PASSWORD
-from tests.web.keyboard import faults_by_keyboard
-from tests.web.mailroom import SENDS_EMAILS
-from tests.web.rooms import ROOMS, addresses
-from tests.web.screen import NARROW, WIDE, Screen, chromium, served
-from tests.web.test_channels import ONCE, ordered
-from tests.web.test_nodes import made
-from tests.web.test_team import user_id
-from tests.web.visitor import Visitor
 
 EVIL = "<img src=x onerror=alert(1)>"
 

@@ -6,15 +6,15 @@ from datetime import timedelta
 import pytest
 from playwright.async_api import Browser, Page
 
-from leyden.domain.nodes import Action
-from leyden.services.nodes import commands
-from leyden.web.site import Site
+from leyden.app.serving.site import Site
+from leyden.nodes import commands
+from leyden.nodes.rules.nodes import Action
+from tests.base.pages.conftest import PASSWORD
+from tests.base.pages.screen import Screen, chromium, served
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
 from tests.programs import needs
-from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import PASSWORD
-from tests.web.screen import Screen, chromium, served
-from tests.web.test_nodes import made
-from tests.web.visitor import Visitor
 
 pytestmark = needs("chromium")
 

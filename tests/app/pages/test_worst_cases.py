@@ -1,6 +1,6 @@
 """The worst that a stranger can send to the dashboard, and somebody who is signed in.
 
-`./leyden test tests/web/test_worst_cases.py -s` prints the table.
+`./leyden test tests/app/pages/test_worst_cases.py -s` prints the table.
 """
 
 import json
@@ -11,20 +11,20 @@ from urllib.parse import urlencode
 
 import pytest
 
-from leyden.services.channels import credit
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.web import pictures
-from leyden.web.cookies import Cookies
-from leyden.web.visits import Visit
+from leyden.base.pages import pictures
+from leyden.base.pages.cookies import Cookies
+from leyden.base.pages.visits import Visit
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.channels.money import credit
+from tests.base.pages.authenticator import Authenticator
+from tests.base.pages.conftest import PASSWORD
+from tests.base.pages.visitor import Visitor
+from tests.channels.ledgers import credited
 from tests.loop_work import HEADLINE, Cost, cost
-from tests.services.fleet_harness import FleetHarness
-from tests.services.histories import replaced_often
-from tests.services.ledgers import credited
-from tests.web.authenticator import Authenticator
-from tests.web.conftest import PASSWORD
-from tests.web.test_passkeys import ACCOUNT, HERE, _challenge
-from tests.web.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.histories import replaced_often
+from tests.people.pages.test_passkeys import ACCOUNT, HERE, _challenge
 
 _table: list[Cost] = []
 DEEP = '{"response":' + "[" * 4_000

@@ -6,12 +6,12 @@ from pathlib import Path
 
 from leyden.app.installation import running
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.certificates.authority import Authority
-from leyden.processes import identify
+from leyden.base.opening import opened
+from leyden.base.processes import identify
+from leyden.nodes.certificates.authority import Authority
 from leyden.values import replace
-from tests.app.test_authority import settings
-from tests.services.fleet_harness import FleetHarness
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.wiring.test_authority import settings
 
 
 async def test_an_api_server_without_background_jobs_samples_the_nodes(

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden.storage.sqlite_connections import connect, connect_to_write
-from leyden.storage.sqlite_turns import turns_path
-from leyden.storage.wal import Change, Wal
+from leyden.backups.changes.wal import Change, Wal
+from leyden.base.database.sqlite_connections import connect, connect_to_write
+from leyden.base.database.sqlite_turns import turns_path
 
 COMMITS = 400
 

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from leyden.api.app import Api
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.openapi import refusals
-from leyden.api.operations import Operation, Table
-from leyden.services.events.tails import Tails
-from leyden.services.people import accounts, api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.serving.api import Api
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.http.operations import Operation, Table
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.events.tails import Tails
+from leyden.manual.openapi import refusals
+from leyden.people import accounts, api_keys
 from tests.conftest import NOW
 
 _TABLE = Table(OPERATIONS)
@@ -119,7 +119,7 @@ def _is_announced(method: str, path: str, status: int) -> None:
     if operation is not None and status not in {200, 500}:
         assert status in refusals(operation), (
             f"{operation.name} returned {status}: list the error under `refuses` in "
-            "api/endpoints.py"
+            "app/endpoints.py"
         )
 
 

@@ -9,9 +9,9 @@ from contextlib import ExitStack
 
 import pytest
 
-from leyden.api.connections import Limits
-from leyden.domain.addresses import rate_limit_key
-from tests.api.wire import Echo, Running, running, until
+from leyden.base.http.connections import Limits
+from leyden.base.rules.addresses import rate_limit_key
+from tests.base.api.wire import Echo, Running, running, until
 
 HEAD = b"Host: leyden.example\r\n"
 ASK = b"GET /harbour HTTP/1.1\r\n" + HEAD + b"\r\n"

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import pytest
 
-from tests.api.wire import Echo, Running, running
+from tests.base.api.wire import Echo, Running, running
 
 
 class Case(NamedTuple):

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from leyden.api.proxies import Proxies
 from leyden.app.front import Front, proxies
+from leyden.base.http.proxies import Proxies
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.settings import Settings
 
 PROXY, CALLER, CLAIMED = "10.0.0.1", "198.51.100.7", "203.0.113.9"
 OURS = Proxies(["10.0.0.0/8", "2001:db8:1::/48"])

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from leyden.api.responses import answer
-from tests.api.wire import Running, running
+from leyden.base.http.responses import answer
+from tests.base.api.wire import Running, running
 
 HEAD = b"Host: leyden.example\r\n"
 LARGE = b"x" * 20_000_000

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden.api.connections import Limits
-from leyden.api.server import bind, tls
+from leyden.base.http.connections import Limits
+from leyden.base.http.server import bind, tls
 from leyden.errors import SetupError
-from tests.api.wire import Echo, Running, running, until
 from tests.authority import Authority
+from tests.base.api.wire import Echo, Running, running, until
 
 HEAD = b"Host: leyden.example\r\n"
 ASK = b"GET /harbour HTTP/1.1\r\n" + HEAD + b"\r\n"

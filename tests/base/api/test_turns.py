@@ -4,11 +4,11 @@ import asyncio
 
 import pytest
 
-from leyden.api.operations import Operation, Request
-from leyden.services.shared.turns import Turns
-from leyden.storage.owners import OWNER
+from leyden.base.database.owners import OWNER
+from leyden.base.http.operations import Operation, Request
+from leyden.base.http.turns import Turns
 from leyden.values import Struct
-from tests.api.conftest import Caller
+from tests.base.api.conftest import Caller
 
 _MANY = 30
 

@@ -14,8 +14,8 @@ from typing import Any
 
 import uvloop
 
-from leyden.api.connections import Connections, Limits
-from leyden.api.server import bind, serving
+from leyden.base.http.connections import Connections, Limits
+from leyden.base.http.server import bind, serving
 
 
 @dataclass

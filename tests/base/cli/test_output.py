@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from leyden.cli.output import print_fields, print_json, print_rows
+from leyden.base.cli.output import print_fields, print_json, print_rows
 
 AT = "2026-03-01T12:00:05.123Z"
 ROW = {

@@ -1,7 +1,7 @@
 """Tables: whatever the terminal, a cell is whole."""
 
-from leyden.cli import tables
-from leyden.cli.tables import Row
+from leyden.base.cli import tables
+from leyden.base.cli.tables import Row
 
 LIGHTS: list[Row] = [
     {"name": "harbour light", "status": "running", "endpoint": "harbour.example.org"},

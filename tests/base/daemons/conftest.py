@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons.catalogue import Program, ToolSet
 
 _GO = """#!/bin/sh
 cd {folder}

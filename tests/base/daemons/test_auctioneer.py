@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.catalogue import ToolSet
+from leyden.base.daemons.catalogue import ToolSet
 from tests.go_tests import assert_its_own_tests_pass
 from tests.programs import built
 
-FOLDER = Path(__file__).parents[2] / "auctioneer"
+FOLDER = Path(__file__).parents[3] / "auctioneer"
 
 
 @pytest.mark.real

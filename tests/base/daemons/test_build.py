@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.build import build, place
-from leyden.daemons.catalogue import ToolSet
-from leyden.daemons.progress import State, Step
+from leyden.base.daemons.build import build, place
+from leyden.base.daemons.catalogue import ToolSet
+from leyden.base.daemons.progress import State, Step
+from leyden.base.processes import identify
 from leyden.errors import SetupError
-from leyden.processes import identify
-from tests.daemons.conftest import StandIn
+from tests.base.daemons.conftest import StandIn
 from tests.waiting import until
 
 
@@ -190,8 +190,8 @@ async def test_a_failure_is_one_line_with_the_next_step(
 _BUILDS = """
 import asyncio, os, sys
 from pathlib import Path, PosixPath
-from leyden.daemons.build import build
-from leyden.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons.build import build
+from leyden.base.daemons.catalogue import Program, ToolSet
 harbour = eval(sys.argv[1])
 wanted = [(harbour, harbour.programs[0])]
 asyncio.run(build(wanted, cache=Path(sys.argv[2]), environment=os.environ))

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.catalogue import Program, ToolSet
-from leyden.daemons.operator_binaries import own
-from leyden.domain.versions import OFFERED
+from leyden.base.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons.operator_binaries import own
 from leyden.errors import SetupError
+from leyden.nodes.rules.versions import OFFERED
 from leyden_workshop.compiler.catalogue import SETS, find
 from tests.programs import built
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.catalogue import ToolSet
+from leyden.base.daemons.catalogue import ToolSet
 from leyden_workshop.compiler.catalogue import SETS
 from leyden_workshop.compiler.estimates import Finished, in_words, pace, remaining_s
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons import catalogue, packaged
-from leyden.daemons.build import place
+from leyden.base.daemons import catalogue, packaged
+from leyden.base.daemons.build import place
 from leyden_workshop.compiler import wheels
 from leyden_workshop.compiler.wheels import Built
 

@@ -8,18 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.catalogue import ToolSet
+from leyden.base.daemons.catalogue import ToolSet
 from tests import programs
-from tests.daemons.conftest import StandIn
+from tests.base.daemons.conftest import StandIn
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 pytestmark = pytest.mark.timeout(60)
 
 # A catalogue with one set, which a stand-in for Go builds.
 CONFTEST = """
 from pathlib import Path, PosixPath
 from leyden_workshop.compiler import catalogue
-from leyden.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons.catalogue import Program, ToolSet
 from tests import programs
 catalogue.SETS = ({harbour!r},)
 programs.PLAIN = ("harbour-1.2.3",)

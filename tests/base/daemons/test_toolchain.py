@@ -7,7 +7,7 @@ import pytest
 
 from leyden.errors import SetupError
 from leyden_workshop.compiler.toolchain import toolchain
-from tests.daemons.conftest import StandIn
+from tests.base.daemons.conftest import StandIn
 
 OLDEST = (1, 24, 2)
 _UV = """#!/bin/sh

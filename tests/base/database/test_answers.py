@@ -5,11 +5,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain.accounts import Organization
-from leyden.storage import answers
-from leyden.storage.answers import SavedResponses
-from leyden.storage.database import Database, open_database
-from leyden.storage.statements import OnlyReads, Row, Run, Statement, Value
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.statements import OnlyReads, Row, Run, Statement, Value
+from leyden.base.rows import answers
+from leyden.base.rows.answers import SavedResponses
+from leyden.base.rules.accounts import Organization
 from tests.conftest import NOW
 
 TEAM, KEY = "harbour", b"a key"

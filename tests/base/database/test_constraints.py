@@ -4,14 +4,14 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain.coupons import Coupon
-from leyden.domain.payments import KnownOutput, Outpoint, OutputState
-from leyden.domain.units import Sats
+from leyden.base.database.database import Database
+from leyden.base.database.statements import Statement
+from leyden.base.rules.units import Sats
+from leyden.channels.money.rules.coupons import Coupon
+from leyden.channels.rules.payments import KnownOutput, Outpoint, OutputState
 from leyden.errors import Violated
-from leyden.storage.database import Database
-from leyden.storage.statements import Statement
+from tests.channels.rows.test_orders import add, an_order, organizations
 from tests.conftest import NOW
-from tests.storage.test_orders import add, an_order, organizations
 
 __all__ = ["organizations"]
 

@@ -5,9 +5,9 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from leyden.services.operators.verify import verify
-from leyden.storage.database import Database, open_database
-from leyden.storage.sqlite_connections import connect, durability_risks
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.sqlite_connections import connect, durability_risks
+from leyden.channels.books.verify import verify
 
 
 async def test_as_it_is_opened_here_nothing_can_be(db: Database) -> None:

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.accounts import Organization
+from leyden.base.database.database import Database, open_database
+from leyden.base.rules.accounts import Organization
 from leyden.errors import Away
-from leyden.storage.database import Database, open_database
 from tests.conftest import NOW
 from tests.disks import fill, small_disk
 

@@ -6,11 +6,11 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain.accounts import Organization
-from leyden.domain.coupons import Coupon
-from leyden.domain.units import Sats
+from leyden.base.database.database import Database, open_database
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.units import Sats
+from leyden.channels.money.rules.coupons import Coupon
 from leyden.errors import Stale
-from leyden.storage.database import Database, open_database
 from tests.conftest import NOW
 
 # So many that others have their turn between some of them and the next.

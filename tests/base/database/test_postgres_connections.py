@@ -10,9 +10,9 @@ from urllib.parse import parse_qs, urlsplit
 import psycopg
 import pytest
 
+from leyden.base.database.postgres import PostgresDatabase
+from leyden.base.database.postgres_errors import translating
 from leyden.errors import DatabaseAway
-from leyden.storage.postgres import PostgresDatabase
-from leyden.storage.postgres_errors import translating
 from tests.ports import connected_to
 
 _LONG = 31.0

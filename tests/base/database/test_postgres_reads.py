@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import psycopg
 import pytest
 
-from leyden.storage.database import Database, open_database
-from tests.storage.test_transactions import an_organization
+from leyden.base.database.database import Database, open_database
+from tests.base.database.test_transactions import an_organization
 
 LIGHTS = 100
 _END_OTHERS = """

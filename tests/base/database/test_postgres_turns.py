@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.owners import OWNER, PLATFORM
+from leyden.base.database.postgres_turns import MOST_OF_ONE, WriteSlots
 from leyden.errors import DatabaseAway
-from leyden.storage.database import Database, open_database
-from leyden.storage.owners import OWNER, PLATFORM
-from leyden.storage.postgres_turns import MOST_OF_ONE, WriteSlots
-from tests.storage.writers import place_behind_many, write
+from tests.base.database.writers import place_behind_many, write
 
 _CONNECTIONS = 16
 _TAKES_S = 0.02  # inside its transaction, waiting for a lock say

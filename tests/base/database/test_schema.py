@@ -9,10 +9,10 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
-from leyden.domain.orders import Status
+from leyden.base.database import schema, schema_check
+from leyden.base.database.every_table import metadata
+from leyden.channels.rules.orders import Status
 from leyden.errors import SetupError
-from leyden.storage import schema, schema_check
-from leyden.storage.every_table import metadata
 
 _NODE = """
 INSERT INTO node (id, organization_id, name, network, type, version, api_endpoint, slot,

@@ -5,12 +5,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import select
 
+from leyden.base.database import sealing_keys
+from leyden.base.database.every_table import metadata
+from leyden.base.database.schema import connected, migrate
+from leyden.base.database.secrets import Keyring, Sealer, load_keyring, save_keyring
+from leyden.base.database.tables import answers
 from leyden.errors import SetupError
-from leyden.services.operators import key_rotation, sealing_keys
-from leyden.storage.every_table import metadata
-from leyden.storage.schema import connected, migrate
-from leyden.storage.secrets import Keyring, Sealer, load_keyring, save_keyring
-from leyden.storage.tables import answers
+from leyden.operators import key_rotation
 
 SEED = b"abandon ability able about above absent"
 

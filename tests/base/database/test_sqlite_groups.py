@@ -6,14 +6,14 @@ from pathlib import Path
 
 import pytest
 
+from leyden.base.database.database import Database
+from leyden.base.database.sqlite import SqliteDatabase
+from leyden.base.database.sqlite_connections import connect
+from leyden.base.database.sqlite_turns import turns_path
 from leyden.errors import Away, DatabaseAway, Stale, Taken
-from leyden.storage.database import Database
-from leyden.storage.sqlite import SqliteDatabase
-from leyden.storage.sqlite_connections import connect
-from leyden.storage.sqlite_turns import turns_path
+from tests.base.database.test_transactions import an_organization
+from tests.base.database.test_write_turns import somebody_waits
 from tests.metrics import Observed
-from tests.storage.test_transactions import an_organization
-from tests.storage.test_write_turns import somebody_waits
 
 
 async def names(db: Database) -> set[str]:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.storage.database import Database
-from tests.storage.test_transactions import an_organization
+from leyden.base.database.database import Database
+from tests.base.database.test_transactions import an_organization
 
 RENAME = "UPDATE organization SET name = ?"
 

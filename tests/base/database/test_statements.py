@@ -2,20 +2,24 @@
 
 import re
 import sqlite3
+from pathlib import Path
 
 import psycopg
 import pytest
 
-from leyden.domain.orders import FINAL, Status
-from leyden.storage import orders
-from leyden.storage.every_table import metadata
-from leyden.storage.order_rows import COLUMNS
-from leyden.storage.statements import FOLDER, SqlFile, Statement
+import leyden
+from leyden.base.database.every_table import metadata
+from leyden.base.database.statements import SqlFile, Statement
+from leyden.channels.rows import orders
+from leyden.channels.rows.order_rows import COLUMNS
+from leyden.channels.rules.orders import FINAL, Status
 
-NOUNS = sorted(path.stem for path in FOLDER.glob("*.sql"))
+SOURCES = Path(leyden.__file__).parent
+FILES = {path.stem: path for path in sorted(SOURCES.rglob("*.sql"))}
+NOUNS = sorted(FILES)
 SQL = {
-    noun: orders.sql if noun == "orders" else SqlFile(noun)  # with its columns
-    for noun in NOUNS
+    noun: orders.sql if noun == "orders" else SqlFile(str(path))  # with its columns
+    for noun, path in FILES.items()
 }
 EVERY = [statement for file in SQL.values() for statement in file]
 _OF_A_TYPE = {
@@ -29,7 +33,7 @@ _OF_A_TYPE = {
 
 def written(noun: str) -> list[tuple[str, str]]:
     """Return the name and the text of each statement, as they stand in the file."""
-    _, *parts = (FOLDER / f"{noun}.sql").read_text().split("-- name: ")
+    _, *parts = FILES[noun].read_text().split("-- name: ")
     return [(name, text) for name, _, text in (part.partition("\n") for part in parts)]
 
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 import psycopg
 import pytest
 
-from leyden.domain.times import utc_now
-from leyden.storage.database import Database, open_database
-from leyden.storage.homes import Process
+from leyden.base.database.database import Database, open_database
+from leyden.base.rules.times import utc_now
+from leyden.nodes.rows.homes import Process
 
 CROWD = 40
 PROCESS = Process(

@@ -5,11 +5,11 @@ from contextlib import suppress
 import psycopg
 import pytest
 
-from leyden.domain.accounts import Organization, new_id
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.postgres import PostgresDatabase
+from leyden.base.database.statements import Statement
+from leyden.base.rules.accounts import Organization, new_id
 from leyden.errors import NotFound, Stale, Taken
-from leyden.storage.database import Database, open_database
-from leyden.storage.postgres import PostgresDatabase
-from leyden.storage.statements import Statement
 from tests.conftest import NOW
 from tests.metrics import Observed
 

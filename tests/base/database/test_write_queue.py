@@ -2,10 +2,10 @@
 
 import asyncio
 
-from leyden.storage.database import Database, open_database
-from leyden.storage.owners import PLATFORM
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.owners import PLATFORM
+from tests.base.database.writers import MANY, place_behind_many, write
 from tests.metrics import Observed
-from tests.storage.writers import MANY, place_behind_many, write
 
 _COMMITS = "leyden_commit_duration_seconds"
 

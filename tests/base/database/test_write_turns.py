@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.accounts import Organization, new_id
-from leyden.storage.database import Database, open_database
-from leyden.storage.sqlite import SqliteDatabase
-from leyden.storage.sqlite_connections import connect
-from leyden.storage.sqlite_turns import WriteTurns, turns_path
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.sqlite import SqliteDatabase
+from leyden.base.database.sqlite_connections import connect
+from leyden.base.database.sqlite_turns import WriteTurns, turns_path
+from leyden.base.rules.accounts import Organization, new_id
 from tests.conftest import NOW
 from tests.metrics import Observed
 

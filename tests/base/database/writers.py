@@ -2,9 +2,9 @@
 
 import asyncio
 
-from leyden.domain.accounts import Organization, new_id
-from leyden.storage.database import Database
-from leyden.storage.owners import OWNER
+from leyden.base.database.database import Database
+from leyden.base.database.owners import OWNER
+from leyden.base.rules.accounts import Organization, new_id
 from tests.conftest import NOW
 
 MANY = 64

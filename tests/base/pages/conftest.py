@@ -7,25 +7,25 @@ from functools import cache
 import pytest
 from argon2 import PasswordHasher
 
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.certificates.constraints import scope
-from leyden.domain.accounts import Role
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.deliveries.emailing import Emailing
-from leyden.services.people import accounts, sign_in
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.web.app import dashboard
-from leyden.web.site import Site
-from tests.api.flow.conftest import World, world
+from leyden.app.dashboard import dashboard
+from leyden.app.serving.site import Site
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.base.settings import Settings
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.emailing import Emailing
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.certificates.constraints import scope
+from leyden.people import accounts, sign_in
+from tests.base.pages.visitor import HOST, Visitor
+from tests.channels.api.flow.conftest import World, world
 from tests.conftest import NOW
+from tests.events.emailed import emailing
 from tests.fakes.sender import FakeSender
 from tests.mail_server import MailServer, mail_server
-from tests.services.emailed import emailing
-from tests.services.fleet_harness import FleetHarness
-from tests.web.visitor import HOST, Visitor
+from tests.nodes.fleet_harness import FleetHarness
 
 __all__ = ["world"]  # a fixture
 

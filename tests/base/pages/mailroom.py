@@ -2,8 +2,8 @@
 
 import re
 
-from leyden.settings import Settings
-from tests.services.emailed import ORIGIN
+from leyden.base.settings import Settings
+from tests.events.emailed import ORIGIN
 
 LINK = re.compile(rf"{re.escape(ORIGIN)}(/app/\S+)")
 SENDS_EMAILS = Settings(

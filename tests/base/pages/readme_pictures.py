@@ -1,6 +1,6 @@
 """The README's pictures, of a running platform.
 
-    python -m tests.web.readme_pictures HOME docs/pictures
+    python -m tests.base.pages.readme_pictures HOME docs/pictures
 
 HOME is that of a `leyden up` with a running node and an unpaid order. Reduce the
 pictures to 256 colours afterwards, as `pngquant` does: they are half the size.
@@ -14,7 +14,7 @@ from typing import Literal
 
 from playwright.async_api import Browser, Page, ViewportSize
 
-from tests.web.screen import chromium
+from tests.base.pages.screen import chromium
 
 Scheme = Literal["light", "dark"]
 _WIDE: ViewportSize = {"width": 1280, "height": 800}

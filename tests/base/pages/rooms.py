@@ -3,8 +3,8 @@
 import re
 from collections.abc import Mapping
 
-from leyden.web.pages import Who
-from leyden.web.table import PAGES
+from leyden.app.page_table import PAGES
+from leyden.base.pages.pages import Who
 
 _NODE = "/app/{organization_id}/nodes/{node_id}"
 # What no eye sees as a page of its own. Whatever is added to the table is looked at

@@ -13,10 +13,10 @@ from playwright.async_api import (
     async_playwright,
 )
 
-from leyden.api.server import bind, serving
-from leyden.web.site import Site
+from leyden.app.serving.site import Site
+from leyden.base.http.server import bind, serving
+from tests.base.pages.conftest import PASSWORD
 from tests.programs import require
-from tests.web.conftest import PASSWORD
 
 _AXE = Path(__file__).parent / "vendor" / "axe.min.js"
 _GRAVE = ("serious", "critical")

@@ -5,16 +5,16 @@ from collections.abc import AsyncIterator, MutableMapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any
 
-from leyden.domain.observations import State
-from leyden.domain.times import utc_now
-from leyden.services.people import team
-from leyden.services.platform import Platform
-from leyden.storage.database import Database
-from leyden.web.changes import after_commits
-from leyden.web.open_streams import MOST
-from tests.services.fleet_harness import FleetHarness
-from tests.web.test_nodes import made
-from tests.web.visitor import HOST, Visitor
+from leyden.base.database.database import Database
+from leyden.base.pages.changes import after_commits
+from leyden.base.pages.open_streams import MOST
+from leyden.base.platform import Platform
+from leyden.base.rules.times import utc_now
+from leyden.nodes.rules.observations import State
+from leyden.people import team
+from tests.base.pages.visitor import HOST, Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
 
 CHANGED = b"event: changed\ndata: 1\n\n"
 

@@ -5,16 +5,16 @@ from functools import partial
 
 import pytest
 
-from leyden.domain.accounts import Role
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.app.dashboard import dashboard
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.base.settings import Settings
+from leyden.people import accounts
 from leyden.values import replace
-from leyden.web.app import dashboard
-from leyden.web.site import Site
 from tests.away import AwayDatabase
-from tests.web.conftest import PASSWORD, person
-from tests.web.visitor import HOST, Visitor
+from tests.base.pages.conftest import PASSWORD, person
+from tests.base.pages.visitor import HOST, Visitor
 
 
 async def test_no_page_holds_code_or_styles_or_asks_a_stranger(

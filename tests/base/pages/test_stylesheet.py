@@ -3,9 +3,10 @@
 import re
 from pathlib import Path
 
-import leyden.web
+import leyden.base.pages
 
-ROOT = Path(leyden.web.__file__).parent
+ROOT = Path(leyden.base.pages.__file__).parent
+ROOMS = ROOT.parents[1]
 _CLASS = re.compile(r'class="([^"]*)"')
 _JINJA = re.compile(r"{%.*?%}|{{.*?}}")
 
@@ -13,8 +14,8 @@ _JINJA = re.compile(r"{%.*?%}|{{.*?}}")
 def classes() -> set[tuple[str, str]]:
     """Return each class with its template; `state-` begins one that is filled in."""
     return {
-        (each, str(template.relative_to(ROOT)))
-        for template in (ROOT / "templates").rglob("*.html")
+        (each, str(template.relative_to(ROOMS)))
+        for template in ROOMS.rglob("pages/templates/**/*.html")
         for found in _CLASS.findall(_JINJA.sub("", template.read_text()))
         for each in found.split()
     }

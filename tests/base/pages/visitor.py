@@ -7,7 +7,7 @@ from http.cookies import SimpleCookie
 from typing import Any
 from urllib.parse import urlencode
 
-from leyden.web.site import Site
+from leyden.app.serving.site import Site
 
 Fields = MutableMapping[str, Any]
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.processes import share
+from leyden.base.processes import share
 from tests.authority import Authority
 
 FILES = 128
@@ -21,7 +21,7 @@ LIMITED = ["sh", "-c", f'ulimit -n {FILES}; exec "$@"', "sh", sys.executable, "-
 ORDERS = 300
 
 SERVES = """
-from tests.api.wire import Echo, running
+from tests.base.api.wire import Echo, running
 with running(Echo()) as server:
     print(server.port, flush=True)
     input()
@@ -30,9 +30,9 @@ with running(Echo()) as server:
 LISTENS = """
 import asyncio, sys
 from pathlib import Path
-from leyden.domain.payments import PaymentRequest
-from leyden.payments.lnd import LndPayments
-from leyden.lnd.connection import Access
+from leyden.channels.rules.payments import PaymentRequest
+from leyden.channels.payments.lnd import LndPayments
+from leyden.nodes.lnd.connection import Access
 
 port, folder, orders = int(sys.argv[1]), Path(sys.argv[2]), int(sys.argv[3])
 access = Access(

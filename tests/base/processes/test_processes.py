@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.errors import SetupError
-from leyden.processes import (
+from leyden.base.processes import (
     Identity,
     Limits,
     alive,
@@ -28,7 +27,8 @@ from leyden.processes import (
     spawn,
     stop,
 )
-from leyden.processes.shell import still_shell
+from leyden.base.processes.shell import still_shell
+from leyden.errors import SetupError
 from leyden.values import replace
 from tests.waiting import until
 
@@ -356,7 +356,7 @@ time.sleep(600)
 _SPAWNS = f"""
 import asyncio, sys
 from pathlib import Path
-from leyden.processes import spawn
+from leyden.base.processes import spawn
 log, claim = map(Path, sys.argv[1:3])
 for ready in sys.argv[3:]:
     Path(ready).touch()

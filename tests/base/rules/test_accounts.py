@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.accounts import (
+from leyden.base.rules.accounts import (
     ApiKey,
     Scope,
     check_email,
@@ -13,7 +13,7 @@ from leyden.domain.accounts import (
     new_id,
     parse_scopes,
 )
-from leyden.domain.times import from_us, to_iso, to_us
+from leyden.base.rules.times import from_us, to_iso, to_us
 from leyden.errors import Malformed
 
 NOON = datetime(2026, 3, 1, 12, 0, 0, 123_456, tzinfo=UTC)

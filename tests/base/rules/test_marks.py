@@ -1,4 +1,4 @@
-from leyden.domain.combining_marks import MOST_MARKS, compose, limit_marks
+from leyden.base.rules.combining_marks import MOST_MARKS, compose, limit_marks
 
 MARKS = "\u0316\u0300"
 

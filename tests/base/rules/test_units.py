@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.units import cores, part_per_million, rounded_up, size, weeks
+from leyden.base.rules.units import cores, part_per_million, rounded_up, size, weeks
 
 
 @given(st.integers(0, 21_000_000 * 10**8), st.integers(1, 10**9))

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from leyden.app.background import background
+from leyden.base.background import background
 
 
 async def test_a_job_that_fails_starts_again_and_is_logged(

@@ -4,9 +4,9 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.app.opening import clock_of
-from leyden.domain.times import utc_now
-from leyden.storage.database import Database
+from leyden.base.database.database import Database
+from leyden.base.opening import clock_of
+from leyden.base.rules.times import utc_now
 from tests.away import AwayDatabase
 
 CLOSE = timedelta(seconds=10)

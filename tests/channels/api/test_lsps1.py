@@ -6,19 +6,19 @@ from typing import Any
 
 import pytest
 
-from leyden.api.app import Api
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.lsps1 import Lsps1OverHttp
-from leyden.api.public import Public
-from leyden.domain.orders import Status
-from leyden.domain.units import Sats
-from leyden.services.channels.shop import Lsps1Settings
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.serving.api import Api
+from leyden.app.serving.public import Public
+from leyden.base.platform import Platform
+from leyden.base.rules.units import Sats
+from leyden.base.settings import Settings
+from leyden.channels.direct.api.lsps1 import Lsps1OverHttp
+from leyden.channels.rules.orders import Status
+from leyden.channels.shop import Lsps1Settings
+from leyden.people import accounts
 from leyden.values import replace
-from tests.api.conftest import Answer, Caller
-from tests.api.flow.conftest import World, platform, world  # noqa: F401  fixtures
+from tests.base.api.conftest import Answer, Caller
+from tests.channels.api.flow.conftest import World, platform, world  # noqa: F401  fixtures
 
 PEER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 ZEUS = (

@@ -6,18 +6,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from leyden.domain.pricing import Channel, Quote, Terms, quote
-from leyden.domain.tickets import TicketState
-from leyden.domain.units import Sats
-from leyden.market.account import PoolAccount
-from leyden.market.base import Market
-from leyden.market.pool import PoolMarket
-from leyden.market.poold import Access, Poold
-from leyden.market.simulated import SimulatedMarket
-from leyden.market.ticket_text import ref_of
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.pricing import Channel, Quote, Terms, quote
+from leyden.channels.tickets.account import PoolAccount
+from leyden.channels.tickets.base import Market
+from leyden.channels.tickets.pool import PoolMarket
+from leyden.channels.tickets.poold import Access, Poold
+from leyden.channels.tickets.rules.tickets import TicketState
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.tickets.ticket_text import ref_of
 from leyden_workshop.devnet import access, trading
-from tests.contracts.pages import Pages
-from tests.devnet.bazaar import Bazaar
+from tests.channels.contracts.pages import Pages
+from tests.workshop.devnet.bazaar import Bazaar
 
 _WITHIN_S = 60.0
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
 
 
 @dataclass

@@ -4,10 +4,10 @@ import base64
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from leyden.domain.openings import Coin
+from leyden.channels.direct.rules.openings import Coin
 from leyden_workshop.devnet.chain import Chain
 from leyden_workshop.devnet.spending import Output
-from tests.contracts.blocks import block_after, hash_of
+from tests.channels.contracts.blocks import block_after, hash_of
 
 _ANYBODY = bytes.fromhex("51")  # OP_TRUE
 

@@ -7,19 +7,19 @@ from contextlib import aclosing
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from leyden.domain.openings import Coin, OpeningState
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.base import Seller, WantedOpening
+from leyden.channels.direct.lnd import LndSeller
+from leyden.channels.direct.rules.openings import Coin, OpeningState
+from leyden.channels.payments.treasury import Treasury
 from leyden.errors import NodeRefused
-from leyden.lnd.connection import Access
-from leyden.payments.treasury import Treasury
-from leyden.sellers.base import Seller, WantedOpening
-from leyden.sellers.lnd import LndSeller
+from leyden.nodes.lnd.connection import Access
 from leyden.values import replace
 from leyden_workshop.devnet import access, actions
 from leyden_workshop.devnet.chain import connected
 from leyden_workshop.devnet.seller import bake, macaroon
-from tests.contracts.rivals import abandon, mine_nothing, rival_of, unmine
-from tests.contracts.treasuries import Harbour, owners_access, synced
+from tests.channels.contracts.rivals import abandon, mine_nothing, rival_of, unmine
+from tests.channels.contracts.treasuries import Harbour, owners_access, synced
 from tests.fakes.seller import FakeSeller
 
 _WITHIN_S = 30.0

@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from leyden.domain.pricing import Channel, NodeTier, Terms, quote
-from leyden.domain.tickets import NoTicket, Ticket, TicketState
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.pricing import Channel, NodeTier, Terms, quote
+from leyden.channels.tickets.rules.tickets import NoTicket, Ticket, TicketState
 from leyden.errors import MarketAway, SoldOut
-from tests.contracts.markets import (
+from tests.channels.contracts.markets import (
     PoolWorld,
     SimulatedWorld,
     World,

@@ -8,11 +8,17 @@ from typing import Protocol
 
 import pytest
 
+from leyden.channels.direct.messages import (
+    LONGEST,
+    LSPS,
+    LndMessages,
+    Message,
+    Messages,
+)
 from leyden.errors import SellerAway
-from leyden.sellers.messages import LONGEST, LSPS, LndMessages, Message, Messages
 from leyden.values import replace
-from tests.contracts.sellers import LndWorld
-from tests.contracts.worlds import FAKE_AND_LND
+from tests.channels.contracts.sellers import LndWorld
+from tests.channels.contracts.worlds import FAKE_AND_LND
 from tests.fakes.messages import FakeMessages
 
 STRANGER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"

@@ -9,27 +9,27 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain.payments import (
+from leyden.base.rules.units import Sats
+from leyden.channels.payments.lnd import LndPayments
+from leyden.channels.payments.treasury import Treasury
+from leyden.channels.rules.payments import (
     Invoice,
     InvoiceState,
     Output,
     PaymentRequest,
     PaymentUpdate,
 )
-from leyden.domain.units import Sats
 from leyden.errors import NodeRefused, TreasuryAway
-from leyden.payments.lnd import LndPayments
-from leyden.payments.treasury import Treasury
 from leyden.values import replace
 from leyden_workshop.devnet.treasury import macaroon
-from tests.contracts.treasuries import (
+from tests.channels.contracts.treasuries import (
     FakeWorld,
     Harbour,
     LndWorld,
     World,
     until,
 )
-from tests.contracts.worlds import FAKE_AND_LND
+from tests.channels.contracts.worlds import FAKE_AND_LND
 from tests.fakes.payments import FakePayments, PaymentFailed
 
 PRICE = Sats(16_163)

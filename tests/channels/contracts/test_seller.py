@@ -6,15 +6,20 @@ from functools import partial
 
 import pytest
 
-from leyden.domain.fundings import CHILD_VBYTES, Chain, WalletTransaction
-from leyden.domain.openings import Coin, Opening, OpeningRefused, OpeningState
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.connection import SellerConnection
+from leyden.channels.direct.rules.fundings import CHILD_VBYTES, Chain, WalletTransaction
+from leyden.channels.direct.rules.openings import (
+    Coin,
+    Opening,
+    OpeningRefused,
+    OpeningState,
+)
+from leyden.channels.rules.payments import Outpoint
 from leyden.errors import NodeRefused, SellerAway
-from leyden.sellers.connection import SellerConnection
 from leyden.values import replace
-from tests.contracts.sellers import FakeWorld, LndWorld, World, until, wanted
-from tests.contracts.worlds import FAKE_AND_LND
+from tests.channels.contracts.sellers import FakeWorld, LndWorld, World, until, wanted
+from tests.channels.contracts.worlds import FAKE_AND_LND
 
 STRANGER = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 

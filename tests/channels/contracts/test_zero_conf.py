@@ -14,16 +14,21 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from leyden.domain.openings import Coin, Opening, OpeningState, takes_zero_conf
-from leyden.lnd.acceptor import answer
-from leyden.lnd.client import connect
-from leyden.lnd.states import Address
+from leyden.channels.direct.rules.openings import (
+    Coin,
+    Opening,
+    OpeningState,
+    takes_zero_conf,
+)
 from leyden.lnd.trust import trusting
+from leyden.nodes.lnd.acceptor import answer
+from leyden.nodes.lnd.client import connect
+from leyden.nodes.lnd.states import Address
 from leyden.values import replace
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.chain import connected
-from tests.contracts.sellers import LndWorld, until, wanted
-from tests.contracts.treasuries import Harbour
+from tests.channels.contracts.sellers import LndWorld, until, wanted
+from tests.channels.contracts.treasuries import Harbour
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -19,15 +19,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from leyden import processes
-from leyden.domain.payments import PaymentRequest
-from leyden.domain.units import Sats
+from leyden.base import processes
+from leyden.base.processes.daemons import claim
+from leyden.base.rules.units import Sats
+from leyden.channels.payments.base import Payments
+from leyden.channels.payments.lnd import LndPayments
+from leyden.channels.payments.treasury import Treasury
+from leyden.channels.rules.payments import PaymentRequest
 from leyden.errors import NodeRefused
-from leyden.lnd.connection import Access
-from leyden.payments.base import Payments
-from leyden.payments.lnd import LndPayments
-from leyden.payments.treasury import Treasury
-from leyden.processes.daemons import claim
+from leyden.nodes.lnd.connection import Access
 from leyden.values import replace
 from leyden_workshop.devnet import access, actions, faucet
 from leyden_workshop.devnet.addresses import output_script
@@ -39,8 +39,8 @@ from leyden_workshop.devnet.places import Ports
 from leyden_workshop.devnet.spending import Coin, Output, spend
 from leyden_workshop.devnet.supervision import Keeper
 from leyden_workshop.devnet.treasury import macaroon
-from tests.contracts import rivals
-from tests.contracts.blocks import block_after
+from tests.channels.contracts import rivals
+from tests.channels.contracts.blocks import block_after
 from tests.fakes.payments import FakePayments, PaymentFailed
 from tests.ports import free_ports
 from tests.programs import built

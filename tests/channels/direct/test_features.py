@@ -1,6 +1,6 @@
 """What an lnd that sells channels says of its peers."""
 
-from leyden.sellers.lnd import features_of
+from leyden.channels.direct.lnd import features_of
 
 HARBOUR, REEF, CLIFF = "02aa", "02bb", "02cc"
 

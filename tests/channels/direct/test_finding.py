@@ -9,11 +9,11 @@ from typing import Any, Final
 import pytest
 from aiohttp import web
 
-from leyden.domain.openings import Coin, OpeningState
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
-from leyden.lnd.connection import Access
-from leyden.sellers.lnd import LndSeller
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.lnd import LndSeller
+from leyden.channels.direct.rules.openings import Coin, OpeningState
+from leyden.channels.rules.payments import Outpoint
+from leyden.nodes.lnd.connection import Access
 from tests.authority import Authority
 
 HOST: Final = "127.0.0.1"

@@ -7,15 +7,15 @@ from pathlib import Path
 import pytest
 from msgspec.structs import force_setattr
 
-from leyden.domain.observations import State
-from leyden.domain.pricing import Terms
-from leyden.domain.units import Sats
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.base.platform import Platform
+from leyden.base.rules.units import Sats
+from leyden.base.settings import Settings
+from leyden.channels.rules.pricing import Terms
+from leyden.nodes.rules.observations import State
 from leyden.values import replace
-from tests.api.flow.conftest import PRICE, World
-from tests.services.fleet_harness import FleetHarness
-from tests.web.visitor import Visitor
+from tests.base.pages.visitor import Visitor
+from tests.channels.api.flow.conftest import PRICE, World
+from tests.nodes.fleet_harness import FleetHarness
 
 ONCE = "7b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55"
 WISH = {

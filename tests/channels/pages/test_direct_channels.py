@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import force_setattr
 
-from leyden.domain.sources import Source
-from leyden.services.platform import Platform
+from leyden.base.platform import Platform
+from leyden.channels.rules.sources import Source
 from leyden.values import replace
-from tests.api.flow.conftest import World
-from tests.web.test_channels import _text, ordered, until
-from tests.web.visitor import Visitor
+from tests.base.pages.visitor import Visitor
+from tests.channels.api.flow.conftest import World
+from tests.channels.pages.test_channels import _text, ordered, until
 
 KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 

@@ -2,14 +2,14 @@
 
 from playwright.async_api import ViewportSize
 
-from leyden.domain.observations import State
-from tests.api.flow.conftest import World
-from tests.services.fleet_harness import FleetHarness
-from tests.web.screen import Screen, chromium
-from tests.web.test_channels import ordered
-from tests.web.test_direct_channels import KEY, pay
-from tests.web.test_screens import base, platform  # noqa: F401  fixtures
-from tests.web.visitor import Visitor
+from leyden.nodes.rules.observations import State
+from tests.app.pages.test_screens import base, platform  # noqa: F401  fixtures
+from tests.base.pages.screen import Screen, chromium
+from tests.base.pages.visitor import Visitor
+from tests.channels.api.flow.conftest import World
+from tests.channels.pages.test_channels import ordered
+from tests.channels.pages.test_direct_channels import KEY, pay
+from tests.nodes.fleet_harness import FleetHarness
 
 
 async def test_a_channel_for_a_node_is_ordered_by_keys_on_a_phone(

@@ -1,16 +1,16 @@
 """Orders of LSPS1 on the pages of the operator's organization."""
 
-from leyden.domain.lsps1 import Transport
-from leyden.domain.units import Sats
-from leyden.services.channels.lsps1.limits import Orderer
-from leyden.services.channels.lsps1.server import Lsps1
-from leyden.services.channels.shop import Lsps1Settings
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.lsps1.limits import Orderer
+from leyden.channels.direct.lsps1.server import Lsps1
+from leyden.channels.direct.rules.lsps1 import Transport
+from leyden.channels.shop import Lsps1Settings
 from leyden.values import replace
-from tests.api.flow.conftest import World
-from tests.services.test_lsps1 import WANTED
-from tests.web.test_channels import _text, ordered, until
-from tests.web.test_direct_channels import KEY, pay, platform  # noqa: F401  fixture
-from tests.web.visitor import Visitor
+from tests.base.pages.visitor import Visitor
+from tests.channels.api.flow.conftest import World
+from tests.channels.pages.test_channels import _text, ordered, until
+from tests.channels.pages.test_direct_channels import KEY, pay, platform  # noqa: F401  fixture
+from tests.channels.test_lsps1 import WANTED
 
 
 async def placed(world: World, organization_id: str, source: Transport) -> str:

@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain.accounts import Organization
-from leyden.domain.coupons import Coupon
-from leyden.domain.units import Sats
-from leyden.storage.database import Database
+from leyden.base.database.database import Database
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.units import Sats
+from leyden.channels.money.rules.coupons import Coupon
 from tests.conftest import NOW
 
 OPEN = Coupon(

@@ -2,13 +2,13 @@ import asyncio
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.accounts import Organization
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.units import Sats
+from leyden.base.database.database import Database
+from leyden.base.database.statements import Run, Statement
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.units import Sats
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
 from leyden.errors import Stale, Violated
-from leyden.storage.database import Database
-from leyden.storage.statements import Run, Statement
 from tests.conftest import NOW
 from tests.lock_waits import until_stuck
 

@@ -3,14 +3,19 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain.accounts import Organization
-from leyden.domain.orders import Changes, Event, Order, Status, advance
-from leyden.domain.payments import InvoiceState, KnownOutput, Outpoint, OutputState
-from leyden.domain.pricing import AuctionTerms, Channel, NodeTier, Terms, quote
-from leyden.domain.units import Sats
+from leyden.base.database.database import Database
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.units import Sats
+from leyden.channels.rows import orders
+from leyden.channels.rules.orders import Changes, Event, Order, Status, advance
+from leyden.channels.rules.payments import (
+    InvoiceState,
+    KnownOutput,
+    Outpoint,
+    OutputState,
+)
+from leyden.channels.rules.pricing import AuctionTerms, Channel, NodeTier, Terms, quote
 from leyden.errors import NotFound, Stale, Violated
-from leyden.storage import orders
-from leyden.storage.database import Database
 from leyden.values import fields, replace
 from tests.conftest import NOW
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from leyden.domain.auction import AuctionAccount
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.tickets.rules.auction import AuctionAccount
 
 
 def an_account(state: str = "open", expires: int = 2_016) -> AuctionAccount:

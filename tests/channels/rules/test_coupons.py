@@ -3,8 +3,8 @@
 import re
 from datetime import UTC, datetime
 
-from leyden.domain.coupons import Coupon, new_coupon_id
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.money.rules.coupons import Coupon, new_coupon_id
 
 NOON = datetime(2026, 3, 14, 12, tzinfo=UTC)
 

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from leyden.domain import ledger
-from leyden.domain.customer_ledger import CustomerEntry, Kind, customer_entry
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules import ledger
+from leyden.channels.rules.customer_ledger import CustomerEntry, Kind, customer_entry
+from leyden.channels.rules.ledger import Entry, Reason
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 HARBOUR, ORDER = "harbour", "5b0cFO"

@@ -2,8 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain import destinations, public_keys
+from leyden.channels.rules import destinations
 from leyden.errors import Malformed
+from leyden.nodes.rules import public_keys
 
 G = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 PRIME = 2**256 - 2**32 - 977

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.fundings import (
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.rules.fundings import (
     CHILD_VBYTES,
     Bump,
     Chain,
@@ -15,9 +16,8 @@ from leyden.domain.fundings import (
     WalletTransaction,
     follow,
 )
-from leyden.domain.openings import Coin
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
+from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.rules.payments import Outpoint
 
 _RULES = FundingRules(bump_after=2, bump_again=2, highest_sat_per_vb=40)
 _COIN, _OTHER = Outpoint("aa" * 32, 0), Outpoint("aa" * 32, 1)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from leyden.domain import lsps1
-from leyden.domain.lsps1 import Fault, Offer, parse_order
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.rules import lsps1
+from leyden.channels.direct.rules.lsps1 import Fault, Offer, parse_order
 
 OFFER = Offer(smallest=Sats(100_000), largest=Sats(16_700_000), zero_conf=True)
 WANTED = {

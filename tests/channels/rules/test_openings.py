@@ -2,7 +2,7 @@
 
 import pytest
 
-from leyden.domain.openings import takes_zero_conf
+from leyden.channels.direct.rules.openings import takes_zero_conf
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.orders import (
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.orders import (
     ENDED,
     FINAL,
     MOVES,
@@ -15,9 +16,14 @@ from leyden.domain.orders import (
     Status,
     advance,
 )
-from leyden.domain.pricing import AuctionTerms, Channel, ChannelKind, Terms, quote
-from leyden.domain.tickets import Lease
-from leyden.domain.units import Sats
+from leyden.channels.rules.pricing import (
+    AuctionTerms,
+    Channel,
+    ChannelKind,
+    Terms,
+    quote,
+)
+from leyden.channels.tickets.rules.tickets import Lease
 from leyden.errors import NotAllowed
 from leyden.values import replace
 

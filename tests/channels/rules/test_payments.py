@@ -1,7 +1,7 @@
 import pytest
 
-from leyden.domain.payments import Confirmations, Outpoint
-from leyden.domain.units import Sats, part_per_million, rounded_up
+from leyden.base.rules.units import Sats, part_per_million, rounded_up
+from leyden.channels.rules.payments import Confirmations, Outpoint
 
 
 @pytest.mark.parametrize(

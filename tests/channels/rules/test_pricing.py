@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.pricing import (
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.pricing import (
     LEASES,
     AuctionTerms,
     Channel,
@@ -18,7 +19,6 @@ from leyden.domain.pricing import (
     quote,
     quote_in_full,
 )
-from leyden.domain.units import Sats
 from leyden.errors import Malformed
 
 TERMS = Terms()

@@ -2,8 +2,8 @@
 
 import pytest
 
-from leyden.domain.pricing import ChannelKind
-from leyden.domain.sources import Source, parse, ticket_source
+from leyden.channels.rules.pricing import ChannelKind
+from leyden.channels.rules.sources import Source, parse, ticket_source
 from leyden.errors import SetupError
 
 

@@ -1,7 +1,7 @@
 """What a ticket hides, and what its lease cost."""
 
-from leyden.domain.tickets import Lease, Ticket
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.tickets.rules.tickets import Lease, Ticket
 
 
 def test_a_lease_costs_all_that_the_auction_charged() -> None:

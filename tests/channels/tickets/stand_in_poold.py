@@ -12,10 +12,10 @@ from typing import Any
 import grpc
 from google.protobuf.message_factory import GetMessageClass
 
-from leyden.certificates.self_signed import ensure_certificate
-from leyden.market.poold import Access
-from leyden.market.stubs import auctioneer_pb2 as auctioneer
-from leyden.market.stubs import trader_pb2 as trader
+from leyden.channels.tickets.poold import Access
+from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
+from leyden.channels.tickets.stubs import trader_pb2 as trader
+from leyden.nodes.certificates.self_signed import ensure_certificate
 
 MACAROON = b"a macaroon"
 KEY = b"\x02" + b"\xab" * 32

@@ -2,9 +2,9 @@
 
 import pytest
 
-from leyden.market import leases
-from leyden.market.stubs import auctioneer_pb2 as auctioneer
-from leyden.market.stubs import trader_pb2 as trader
+from leyden.channels.tickets import leases
+from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
+from leyden.channels.tickets.stubs import trader_pb2 as trader
 
 
 def told(nonce: bytes, fee: int, *, batch: int = 7, output: int = 0) -> trader.Lease:

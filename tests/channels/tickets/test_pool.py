@@ -6,18 +6,18 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.pricing import AuctionTerms, Channel, Quote, Terms, quote
-from leyden.domain.tickets import Lease, NoTicket, Ticket, TicketState
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.pricing import AuctionTerms, Channel, Quote, Terms, quote
+from leyden.channels.tickets.account import PoolAccount
+from leyden.channels.tickets.pool import PoolMarket
+from leyden.channels.tickets.poold import Poold
+from leyden.channels.tickets.rules.tickets import Lease, NoTicket, Ticket, TicketState
+from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
+from leyden.channels.tickets.stubs import trader_pb2 as trader
+from leyden.channels.tickets.ticket_ends import STATES
 from leyden.errors import Malformed, MarketAway, SoldOut
-from leyden.market.account import PoolAccount
-from leyden.market.pool import PoolMarket
-from leyden.market.poold import Poold
-from leyden.market.stubs import auctioneer_pb2 as auctioneer
-from leyden.market.stubs import trader_pb2 as trader
-from leyden.market.ticket_ends import STATES
-from tests.contracts.pages import Pages
-from tests.market.stand_in_poold import StandIn, standing_in
+from tests.channels.contracts.pages import Pages
+from tests.channels.tickets.stand_in_poold import StandIn, standing_in
 
 ALIVE = auctioneer.OrderState.ORDER_SUBMITTED
 EXECUTED = auctioneer.OrderState.ORDER_EXECUTED

@@ -4,9 +4,9 @@ import hashlib
 
 import pytest
 
+from leyden.channels.tickets.ticket_text import ref_of
 from leyden.errors import MarketAway
-from leyden.market.ticket_text import ref_of
-from tests.market.stand_in_poold import written
+from tests.channels.tickets.stand_in_poold import written
 
 # The one that pool holds its own format to (sidecar/codec_test.go).
 REAL = (

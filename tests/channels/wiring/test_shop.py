@@ -2,18 +2,18 @@
 
 import pytest
 
-from leyden.app.production import money
-from leyden.app.shop import shop_of
-from leyden.domain.sources import Source
-from leyden.domain.times import utc_now
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings
+from leyden.channels.rules.sources import Source
+from leyden.channels.shop import Shop
+from leyden.channels.tickets.none import NoMarket
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import shop_of
 from leyden.errors import MarketAway, SetupError
-from leyden.market.none import NoMarket
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels.shop import Shop
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.operators.production import money
 from leyden.values import replace
 
 TREASURY = {"treasury_host": "127.0.0.1:8080"}

@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Self
 
-from tests.webhooks.conftest import Serving
+from tests.events.webhooks.conftest import Serving
 
 API = "harbour-light.nodes.localhost"
 PASSWORD = "a lamp in every window"

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden.cli.claim.owner import PERMISSIONS
-from leyden.cli.claim.poold import Poold, access_for
-from leyden.cli.claim.state import Claim, Kept
+from leyden.customer.claim.owner import PERMISSIONS
+from leyden.customer.claim.poold import Poold, access_for
+from leyden.customer.claim.state import Claim, Kept
 from leyden.errors import Conflict, SetupError
 from leyden_workshop.devnet import access
 

@@ -14,19 +14,19 @@ import click
 import pytest
 from click.shell_completion import BashComplete
 
-from leyden.cli import exit_codes
-from leyden.cli.customer import node_settings, profiles
-from leyden.cli.customer.node_changes import settings
-from leyden.cli.customer.node_views import added
-from leyden.cli.main import leyden
-from leyden.domain.times import utc_now
-from leyden.market.simulated import SimulatedMarket
+from leyden.app.main import leyden
+from leyden.base.cli import exit_codes
+from leyden.base.rules.times import utc_now
+from leyden.channels.money import credit
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.customer import node_settings, profiles
+from leyden.customer.node_changes import settings
+from leyden.customer.node_views import added
 from leyden.schemas.node_settings import TABLE
-from leyden.services.channels import credit
-from tests.cli.conftest import Typed, told
+from tests.app.cli.conftest import Typed, told
 from tests.client.harbour import Harbour
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 CAPACITY = "1000000"
 POINT = "79be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden.cli.customer.forwarding import Target
-from leyden.domain.webhooks import verify
-from tests.cli.conftest import Typed, told
+from leyden.customer.forwarding import Target
+from leyden.events.rules.webhooks import verify
+from tests.app.cli.conftest import Typed, told
 from tests.client.harbour import Harbour
-from tests.webhooks.conftest import Receiver
+from tests.events.webhooks.conftest import Receiver
 
 
 @pytest.fixture(autouse=True)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.cli.wallet import throwaway
-from leyden.cli.wallet.throwaway import throwaway_lnd
+from leyden.customer.wallet import throwaway
+from leyden.customer.wallet.throwaway import throwaway_lnd
 from leyden.errors import Refused
 from tests.programs import built
 

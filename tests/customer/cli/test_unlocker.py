@@ -16,20 +16,19 @@ from typing import Any
 
 import pytest
 
-from leyden.cli.unlocker.nodes import Kept, Node, load
-from leyden.cli.unlocker.receiver import Unlocker, receiving
-from leyden.domain.webhooks import Type, body, signature_headers
+from leyden.customer.unlocker.nodes import Kept, Node, load
+from leyden.customer.unlocker.receiver import Unlocker, receiving
 from leyden.errors import SetupError
+from leyden.events.rules.webhooks import Type, body, signature_headers
 from leyden.values import replace
+from tests.customer.cli.locked_node import API, PASSWORD, LockedNode
+from tests.events.webhooks.conftest import Serving
 from tests.waiting import until
-from tests.webhooks.conftest import Serving
-
-from .locked_node import API, PASSWORD, LockedNode
 
 NOW = datetime(2026, 3, 14, 12, 0, tzinfo=UTC)
 SECRET, OTHER_SECRET = "3f" * 32, "a7" * 32
 OTHER_API = "pier.nodes.localhost"
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -385,7 +384,7 @@ def test_the_command_unlocks_at_its_start_and_when_asked(
     password.write_text(PASSWORD + "\n")
     secret.chmod(0o644)
     running, url, said = started(
-        sys.executable, "-c", "from leyden.cli.main import main; main()", "unlocker",
+        sys.executable, "-c", "from leyden.app.main import main; main()", "unlocker",
         "--api", API, "--connect", locked.address, "--ca-file", str(locked.ca_file),
         "--secret-file", str(secret), "--password-file", str(password),
         "--listen", "127.0.0.1:0",

@@ -7,27 +7,21 @@ import click
 import pytest
 from click.testing import CliRunner
 
-from leyden.cli.customer.node_settings import of_a_new_node
-from leyden.cli.customer.session import opened
-from leyden.cli.wallet import keeping, seed_output
 from leyden.client import vault
 from leyden.client.vault import Backup
-from leyden.errors import (
-    LeydenError,
-    Malformed,
-    NodeAway,
-    NodeRefused,
-    SetupError,
-)
+from leyden.customer.node_settings import of_a_new_node
+from leyden.customer.session import opened
+from leyden.customer.wallet import keeping, seed_output
+from leyden.errors import LeydenError, Malformed, NodeAway, NodeRefused, SetupError
+from tests.app.cli.conftest import Typed, told
 from tests.authority import Authority
-from tests.cli.conftest import Typed, told
-from tests.cli.locked_node import LockedNode
 from tests.client.harbour import Harbour
 from tests.client.test_refusals import instead
-from tests.webhooks.conftest import Serving
+from tests.customer.cli.locked_node import LockedNode
+from tests.events.webhooks.conftest import Serving
 
 VECTORS = json.loads(
-    (Path(__file__).parents[1] / "client" / "vectors.json").read_text()
+    (Path(__file__).parents[2] / "client" / "vectors.json").read_text()
 )
 OLD_PASSWORD = "harbour light, 灯台"
 WORDS = (

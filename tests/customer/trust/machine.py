@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.certificates.constraints import Scope
-from leyden.certificates.constraints import scope as scope_of_names
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.certificates.constraints import Scope
+from leyden.nodes.certificates.constraints import scope as scope_of_names
 from tests.programs import require
 
 LISTED = Path("/etc/ca-certificates.conf")
@@ -83,7 +83,7 @@ class Machine:
     def leyden(
         self, *words: str | Path, **environment: str
     ) -> "subprocess.CompletedProcess[str]":
-        code = "from leyden.cli.main import main; main()"
+        code = "from leyden.app.main import main; main()"
         return self.run(sys.executable, "-c", code, *words, **environment)
 
     @property

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.certificates.test_authority import serving
-from tests.trust.machine import Machine, certutil, database, made, names
+from tests.customer.trust.machine import Machine, certutil, database, made, names
+from tests.nodes.certificates.test_authority import serving
 
 NAME = "Leyden nodes.localhost"
 FILE = "leyden-nodes.localhost.crt"

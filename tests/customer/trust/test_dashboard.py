@@ -10,9 +10,9 @@ from playwright.async_api import Error, Page, async_playwright
 
 from leyden.app.installation import running
 from leyden.app.migration import migrate
-from tests.app.test_authority import settings
+from tests.customer.trust.machine import made
+from tests.nodes.wiring.test_authority import settings
 from tests.programs import needs, require
-from tests.trust.machine import made
 
 pytestmark = needs("chromium")
 

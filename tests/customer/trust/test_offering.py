@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trust.machine import ALONE, Machine, database, made, names
+from tests.customer.trust.machine import ALONE, Machine, database, made, names
 
 # As `up` does: asked while the loop runs, and by a program that is called `leyden`.
 ASKS = """
@@ -27,7 +27,7 @@ async def up():
 home, sys.argv[0] = sys.argv[1], sys.argv[3]
 uvloop.run(up())
 """
-LEYDEN = "#!{}\nfrom leyden.cli.main import main\nmain()\n"
+LEYDEN = "#!{}\nfrom leyden.app.main import main\nmain()\n"
 
 
 @pytest.fixture

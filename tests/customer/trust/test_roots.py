@@ -17,14 +17,14 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.certificates.constraints import Scope, scope
-from leyden.certificates.keys import new_key
-from leyden.cli.trust import trust, untrust
+from leyden.customer.trust import fetching
+from leyden.customer.trust.root import check_time, is_fingerprint, read
+from leyden.customer.trust.trusted_roots import Remembered
+from leyden.customer.trusting import trust, untrust
 from leyden.errors import LeydenError, SetupError
-from leyden.trust import fetching
-from leyden.trust.root import check_time, is_fingerprint, read
-from leyden.trust.trusted_roots import Remembered
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.certificates.constraints import Scope, scope
+from leyden.nodes.certificates.keys import new_key
 
 NOW = datetime.now(UTC)
 OURS = scope(["nodes.example.com", "api.example.com", "127.0.0.1"])

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates.authority import open_or_create
-from leyden.certificates.constraints import scope
-from leyden.trust.base import Did
-from leyden.trust.root import Root, read
-from leyden.trust.system import SystemStore
+from leyden.customer.trust.base import Did
+from leyden.customer.trust.root import Root, read
+from leyden.customer.trust.system import SystemStore
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.certificates.constraints import scope
 
 KINDS = [
     ("etc/pki/ca-trust/source/anchors", "pem", "update-ca-trust", "extract"),

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from leyden.api.app import Api
-from leyden.domain.events import TYPES, Event, visible
-from leyden.services.events import log
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database, open_database
-from tests.api.conftest import Answer, Caller, caller
+from leyden.app.serving.api import Api
+from leyden.base.database.database import Database, open_database
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.events import log
+from leyden.events.rules.events import TYPES, Event, visible
+from leyden.people import api_keys
+from tests.base.api.conftest import Answer, Caller, caller
 from tests.conftest import NOW
 from tests.loop_work import Longest
 
@@ -346,7 +346,7 @@ async def test_readers_rest_after_an_event_and_miss_none(
     *,
     is_told: bool,
 ) -> None:
-    monkeypatch.setattr("leyden.services.events.tails._REST_S", rest_s)
+    monkeypatch.setattr("leyden.events.tails._REST_S", rest_s)
     tails = platform.tails
     assert tails is not None
     own = alice.organization_id

@@ -4,15 +4,15 @@ import json
 
 import pytest
 
-from leyden.domain.accounts import Scope
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.events.tails import Tails
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from tests.api.conftest import Caller
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Scope
+from leyden.base.settings import Settings
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.tails import Tails
+from leyden.people import api_keys
+from tests.base.api.conftest import Caller
 from tests.conftest import NOW
 from tests.fakes.sender import FakeSender
 

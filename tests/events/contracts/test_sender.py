@@ -7,13 +7,13 @@ from typing import Protocol
 
 import pytest
 
-from leyden.domain.deliveries import Answer
-from leyden.domain.webhook_urls import Allowed
-from leyden.webhooks.base import Sender
-from leyden.webhooks.egress import Egress
-from leyden.webhooks.sender import HttpSender
+from leyden.events.rules.deliveries import Answer
+from leyden.events.rules.webhook_urls import Allowed
+from leyden.events.webhooks.base import Sender
+from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.sender import HttpSender
+from tests.events.webhooks.conftest import Receiver
 from tests.fakes.sender import FakeSender
-from tests.webhooks.conftest import Receiver
 
 SECRET = "3f" * 24
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 import uvloop
 
-from tests.webhooks.conftest import Serving
+from tests.events.webhooks.conftest import Serving
 
 
 def pytest_asyncio_loop_factories() -> dict[

@@ -4,12 +4,12 @@ import socket
 
 import pytest
 
-from leyden.domain.emails import Email, Security, compose
-from leyden.emails.smtp import SmtpServer
 from leyden.errors import EmailAway, EmailRefused, SetupError
+from leyden.events.rules.emails import Email, Security, compose
+from leyden.events.smtp import SmtpServer
 from tests.conftest import NOW
+from tests.events.webhooks.conftest import Serving
 from tests.mail_server import PASSWORD, SENDER, USER, MailServer, mail_server, text
-from tests.webhooks.conftest import Serving
 
 ADA = "ada@example.org"
 SIGNED_IN = {"user": USER, "password": PASSWORD}

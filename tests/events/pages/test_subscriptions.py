@@ -6,25 +6,25 @@ import re
 
 import pytest
 
-from leyden.domain.accounts import Role
-from leyden.domain.deliveries import Answer
-from leyden.domain.events import ALARMS, INSTALLATION, TYPES, Event
-from leyden.domain.webhooks import verify
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
 from leyden.errors import RightsChanged
-from leyden.services.deliveries import subscriptions
-from leyden.services.deliveries.subscriptions import Wanted
-from leyden.services.people import accounts, api_keys
-from leyden.services.platform import Platform
-from leyden.web.site import Site
+from leyden.events import subscriptions
+from leyden.events.rules.deliveries import Answer
+from leyden.events.rules.events import ALARMS, INSTALLATION, TYPES, Event
+from leyden.events.rules.webhooks import verify
+from leyden.events.subscriptions import Wanted
+from leyden.people import accounts, api_keys
+from tests.base.pages.conftest import person
+from tests.base.pages.test_changes import CHANGED, streaming, told_at
+from tests.base.pages.visitor import Visitor
+from tests.channels.pages.test_channels import ONCE
+from tests.events.sending import send_all
 from tests.fakes.sender import FakeSender
-from tests.services.fleet_harness import FleetHarness
-from tests.services.sending import send_all
-from tests.web.conftest import person
-from tests.web.test_changes import CHANGED, streaming, told_at
-from tests.web.test_channels import ONCE
-from tests.web.test_nodes import made
-from tests.web.test_team import user_id
-from tests.web.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
+from tests.people.pages.test_team import user_id
 
 URL = "https://hooks.harbour.test/events"
 WANTED = {"url": URL, "which": "all", "description": "books", "once": ONCE}

@@ -6,16 +6,16 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.domain import cursors
-from leyden.domain.cursors import Cursor
-from leyden.domain.events import TYPES, Event
-from leyden.domain.times import utc_now
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import utc_now
 from leyden.errors import Expired, Malformed
-from leyden.services.events import log
-from leyden.storage.database import Database, open_database
-from leyden.storage.events import Page, event_of
-from leyden.storage.stores import Stores
-from leyden.storage.subscriptions import SUBSCRIPTIONS, Subscription
+from leyden.events import log
+from leyden.events.rows.events import Page, event_of
+from leyden.events.rows.subscriptions import SUBSCRIPTIONS, Subscription
+from leyden.events.rules import cursors
+from leyden.events.rules.cursors import Cursor
+from leyden.events.rules.events import TYPES, Event
 from tests.lock_waits import until_stuck
 
 ALL = frozenset(TYPES)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.deliveries import (
+from leyden.events.rules.deliveries import (
     QUEUED,
     RETRIES,
     Answer,

@@ -5,8 +5,8 @@ import email.policy
 
 import pytest
 
-from leyden.domain.emails import Email, compose, is_address
-from leyden.domain.letters import Letter, write
+from leyden.events.rules.emails import Email, compose, is_address
+from leyden.events.rules.letters import Letter, write
 from tests.conftest import NOW
 
 SENDER = "leyden@harbour.test"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from leyden.domain.endpoints import Endpoint, parse
-from leyden.domain.webhook_urls import Allowed
+from leyden.events.rules.endpoints import Endpoint, parse
+from leyden.events.rules.webhook_urls import Allowed
 
 USUAL = Allowed()
 ANYTHING = Allowed(schemes=frozenset({"https", "http"}), ports=range(1, 65_536))

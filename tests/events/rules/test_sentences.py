@@ -4,8 +4,8 @@ import re
 
 import pytest
 
-from leyden.domain.events import ALARMS, TYPES
-from leyden.domain.sentences import sentence
+from leyden.events.rules.events import ALARMS, TYPES
+from leyden.events.rules.sentences import sentence
 
 
 @pytest.mark.parametrize("kind", sorted(TYPES))

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.webhook_urls import Allowed, check
 from leyden.errors import Malformed
+from leyden.events.rules.webhook_urls import Allowed, check
 
 BOTH = Allowed(schemes=frozenset({"http", "https"}), ports=frozenset({80, 443, 8443}))
 

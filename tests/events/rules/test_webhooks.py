@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from standardwebhooks import Webhook, WebhookVerificationError
 
-from leyden.domain.events import TYPES, Data, Event
-from leyden.domain.webhooks import (
+from leyden.errors import Malformed
+from leyden.events.rules.events import TYPES, Data, Event
+from leyden.events.rules.webhooks import (
     ANNOUNCED,
     Type,
     body,
@@ -16,7 +17,6 @@ from leyden.domain.webhooks import (
     status_of_test,
     verify,
 )
-from leyden.errors import Malformed
 
 API = "harbour-light.nodes.example.org"
 SECRET = "3f" * 24

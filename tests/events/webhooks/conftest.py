@@ -14,9 +14,9 @@ import pytest
 import uvloop
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from leyden.domain.webhook_urls import Allowed
-from leyden.webhooks.egress import Egress
-from leyden.webhooks.sender import DEADLINE_S, HttpSender
+from leyden.events.rules.webhook_urls import Allowed
+from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.sender import DEADLINE_S, HttpSender
 from tests.authority import Authority
 
 LOOPBACK = ipaddress.ip_network("127.0.0.0/8")

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from leyden.domain.deliveries import RETRIES
-from leyden.domain.webhooks import Type, body, signature_headers
+from leyden.events.rules.deliveries import RETRIES
+from leyden.events.rules.webhooks import Type, body, signature_headers
 
-PAGE = (Path(__file__).parents[2] / "docs" / "webhooks.md").read_text()
+PAGE = (Path(__file__).parents[3] / "docs" / "webhooks.md").read_text()
 SECRET = "3f" * 32
 
 

@@ -7,13 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.addresses import Address, is_public
+from leyden.base.rules.addresses import Address, is_public
 from leyden.errors import Refused
-from leyden.webhooks.connector import CheckedResolver
-from leyden.webhooks.egress import Egress
-from leyden.webhooks.sender import HttpSender
-
-from .conftest import ANYTHING, LOOPBACK, FixedResolver, Receiver
+from leyden.events.webhooks.connector import CheckedResolver
+from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.sender import HttpSender
+from tests.events.webhooks.conftest import ANYTHING, LOOPBACK, FixedResolver, Receiver
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 EVERYWHERE = "0.0.0.0"  # noqa: S104  to be refused, and for a listener to catch all

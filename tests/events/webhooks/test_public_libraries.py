@@ -1,6 +1,6 @@
 """The public Standard Webhooks libraries of other languages verify our signatures.
 
-That of Python does in tests/services/test_subscriptions.py.
+That of Python does in tests/events/test_subscriptions.py.
 """
 
 import asyncio
@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.times import utc_now
-from leyden.domain.webhooks import signature_headers
+from leyden.base.rules.times import utc_now
+from leyden.events.rules.webhooks import signature_headers
 from tests.npm import installed
 from tests.programs import require
 
-_TESTS = Path(__file__).parents[1]
+_TESTS = Path(__file__).parents[2]
 _JAVASCRIPT = _TESTS / "standardwebhooks-1.0.0"
 _GO = _TESTS / "standardwebhooks-go-0.0.1"
 SECRET, OTHER = "ab" * 32, "cd" * 32

@@ -9,11 +9,10 @@ import time
 
 import pytest
 
-from leyden.domain.deliveries import Answer
-from leyden.webhooks.egress import Egress
-from leyden.webhooks.sender import HttpSender
-
-from .conftest import (
+from leyden.events.rules.deliveries import Answer
+from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.sender import HttpSender
+from tests.events.webhooks.conftest import (
     ANYTHING,
     LOOPBACK,
     Behaviour,

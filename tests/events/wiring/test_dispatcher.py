@@ -6,15 +6,15 @@ from typing import Any
 
 import pytest
 
-from leyden.app.dispatcher import allowed, dispatcher_of
-from leyden.domain.deliveries import PATIENCE, RETRIES
-from leyden.domain.webhook_urls import USUAL, check
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
 from leyden.errors import Malformed, SetupError
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.rules.deliveries import PATIENCE, RETRIES
+from leyden.events.rules.webhook_urls import USUAL, check
+from leyden.events.wiring.dispatcher import allowed, dispatcher_of
 from tests.authority import Authority
 from tests.conftest import NOW
 

@@ -27,30 +27,30 @@ from schemathesis.specs.openapi.checks import (
     unsupported_method,
 )
 
-from leyden.api.app import Api
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.openapi import document
-from leyden.api.operations import Table
-from leyden.api.public import Public
-from leyden.api.server import bind, serving
-from leyden.certificates.authority import open_or_create
-from leyden.domain.pricing import Channel
-from leyden.domain.times import utc_now
-from leyden.domain.units import Sats
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels import orders
-from leyden.services.channels.shop import Shop
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.events.tails import Tails
-from leyden.services.people import accounts, api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database, open_database
-from leyden.storage.secrets import Sealer
-from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.serving.api import Api
+from leyden.app.serving.public import Public
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.secrets import Sealer
+from leyden.base.http.operations import Table
+from leyden.base.http.server import bind, serving
+from leyden.base.platform import Platform
+from leyden.base.rules.times import utc_now
+from leyden.base.rules.units import Sats
+from leyden.base.settings import Settings
+from leyden.channels import orders
+from leyden.channels.rules.pricing import Channel
+from leyden.channels.shop import Shop
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.tails import Tails
+from leyden.manual.openapi import document
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.people import accounts, api_keys
 from tests.fakes.payments import FakePayments
 from tests.fakes.sender import FakeSender
-from tests.services.fleet_harness import FleetHarness
+from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE
+from tests.nodes.fleet_harness import FleetHarness
 
 ORDER = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 CHECKS = [

@@ -3,13 +3,13 @@
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from leyden.api.app import Api
-from leyden.api.challenges import Challenges
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.public import Public
-from leyden.certificates import jws
-from leyden.services.platform import Platform
-from tests.api.conftest import Caller
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.serving.api import Api
+from leyden.app.serving.public import Public
+from leyden.base.platform import Platform
+from leyden.nodes.api.challenges import Challenges
+from leyden.nodes.certificates import jws
+from tests.base.api.conftest import Caller
 
 TOKEN = "evaGxfADs6pSRb2LAv9IZf17Dt3juxGJ-PCt92wr-oA"
 WELL_KNOWN = "/.well-known/acme-challenge"

@@ -13,27 +13,27 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leyden.api.companions import LIMITS, Companions
-from leyden.api.server import bind, serving
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.domain.log_positions import LogPosition
-from leyden.domain.nodes import Action, Node
-from leyden.domain.observations import State
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.http.server import bind, serving
 from leyden.errors import NotFound
-from leyden.runtimes.base import Usage
-from leyden.runtimes.kubernetes import manifests
-from leyden.runtimes.kubernetes.homes import KubernetesHomes
-from leyden.runtimes.kubernetes.tokens import Tokens
-from leyden.services.nodes import home_reports
-from leyden.services.nodes.backup_watch import BackupWatch
-from leyden.services.nodes.housekeeping import found_in_clear
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.nodes import home_reports
+from leyden.nodes.api.companions import LIMITS, Companions
+from leyden.nodes.backup_watch import BackupWatch
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.housekeeping import found_in_clear
+from leyden.nodes.rules.log_positions import LogPosition
+from leyden.nodes.rules.nodes import Action, Node
+from leyden.nodes.rules.observations import State
+from leyden.nodes.runtimes.base import Usage
+from leyden.nodes.runtimes.kubernetes import manifests
+from leyden.nodes.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.nodes.runtimes.kubernetes.tokens import Tokens
 from leyden.values import replace
 from tests.conftest import NOW
-from tests.runtimes.stand_in_cluster import NAMESPACE, StandInCluster
-from tests.services.fleet_harness import HARBOUR, FleetHarness
-from tests.services.told import types_told
+from tests.events.told import types_told
+from tests.nodes.fleet_harness import HARBOUR, FleetHarness
+from tests.nodes.runtimes.stand_in_cluster import NAMESPACE, StandInCluster
 
 BLOCKS = (
     "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: expecting height=9, "

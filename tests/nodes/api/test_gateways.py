@@ -13,29 +13,29 @@ from typing import Any
 import aiohttp
 import pytest
 
-from leyden.api.app import Api
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.gateways import PATH, Gateways
-from leyden.api.public import Public
-from leyden.api.server import bind, serving
-from leyden.app import gateways, routes_listener
-from leyden.certificates.authority import open_or_create
-from leyden.certificates.constraints import Scope
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.serving.api import Api
+from leyden.app.serving.public import Public
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.http.server import bind, serving
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.gateway.discovery import DiscoveryGateway
-from leyden.gateway.supervisor import Supervisor, program
-from leyden.services.nodes import commands
-from leyden.services.nodes.fleet import Ports
-from leyden.services.nodes.routes import Routes
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.nodes import commands
+from leyden.nodes.api.gateways import PATH, Gateways
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.certificates.constraints import Scope
+from leyden.nodes.fleet import Ports
+from leyden.nodes.gateway.discovery import DiscoveryGateway
+from leyden.nodes.gateway.supervisor import Supervisor, program
+from leyden.nodes.routes import Routes
+from leyden.nodes.wiring import gateways, routes_listener
 from leyden.values import replace
 from tests.conftest import NOW
-from tests.gateway.calls import ALICE, BOB, Callers, echo_node
+from tests.nodes.fleet_harness import HARBOUR, SETTINGS, FleetHarness
+from tests.nodes.gateway.calls import ALICE, BOB, Callers, echo_node
 from tests.ports import free_port
-from tests.services.fleet_harness import HARBOUR, SETTINGS, FleetHarness
 
 TOKEN = "21 million and not one more"
 

@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.deliveries import Answer
-from leyden.domain.nodes import Node, Status
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.events.rules.deliveries import Answer
+from leyden.nodes.rules.nodes import Node, Status
 from leyden.values import replace
-from tests.api.conftest import Caller
-from tests.domain.nodes import a_node
-from tests.services.post import SECRET, URL, Post
+from tests.base.api.conftest import Caller
+from tests.events.post import SECRET, URL, Post
+from tests.nodes.rules.nodes import a_node
 
 UNKNOWN = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
 

@@ -9,11 +9,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from leyden.certificates import certificate
-from leyden.certificates.authority import Authority
-from leyden.certificates.constraints import general_names
-from leyden.certificates.keys import key_pem, load_key, new_key
-from leyden.lnd.home import Tls
+from leyden.nodes.certificates import certificate
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.certificates.constraints import general_names
+from leyden.nodes.certificates.keys import key_pem, load_key, new_key
+from leyden.nodes.lnd.home import Tls
 
 # A name as a certificate has it, and what is none.
 READABLE = b"\x0c\x06lonely"

@@ -1,4 +1,4 @@
-"""What an authority may get wrong; all else is in contracts/test_issuer.py."""
+"""What an authority may get wrong; all else is in nodes/contracts/test_issuer.py."""
 
 import ssl
 from collections.abc import AsyncIterator
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from leyden.app.certificates import load_tls
-from leyden.certificates.acme import AcmeAccount, AcmeIssuer
-from leyden.certificates.authority import open_or_create
-from leyden.certificates.keys import new_key
 from leyden.errors import AuthorityAway
+from leyden.nodes.certificates.acme import AcmeAccount, AcmeIssuer
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.certificates.keys import new_key
+from leyden.nodes.wiring.certificates import load_tls
 from tests.ports import free_port
 
 

@@ -23,17 +23,17 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from leyden.certificates import previous_authorities, signing
-from leyden.certificates.authority import (
+from leyden.errors import SetupError
+from leyden.lnd.trust import trusting_chain, trusting_whenever
+from leyden.nodes.certificates import previous_authorities, signing
+from leyden.nodes.certificates.authority import (
     LEAF_LIFE,
     Authority,
     open_or_create,
     renew_intermediate,
 )
-from leyden.errors import SetupError
-from leyden.lnd.home import Tls
-from leyden.lnd.trust import trusting_chain, trusting_whenever
-from tests.certificates import forged
+from leyden.nodes.lnd.home import Tls
+from tests.nodes.certificates import forged
 from tests.programs import require
 
 NAME = "harbour.nodes.test"

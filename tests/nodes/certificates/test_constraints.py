@@ -16,17 +16,25 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from playwright.async_api import Error, async_playwright
 
-from leyden.certificates.authority import Authority, open_or_create, renew_intermediate
-from leyden.certificates.constraints import Scope, check_covers, scope, scope_of
-from leyden.certificates.keys import new_key
-from leyden.certificates.signing import INTERMEDIATE_LIFE, ROOT_LIFE, seal_root_key
 from leyden.errors import SetupError
-from leyden.lnd.home import Tls
-from tests.certificates import forged
-from tests.certificates.test_authority import (
+from leyden.nodes.certificates.authority import (
+    Authority,
+    open_or_create,
+    renew_intermediate,
+)
+from leyden.nodes.certificates.constraints import Scope, check_covers, scope, scope_of
+from leyden.nodes.certificates.keys import new_key
+from leyden.nodes.certificates.signing import (
+    INTERMEDIATE_LIFE,
+    ROOT_LIFE,
+    seal_root_key,
+)
+from leyden.nodes.lnd.home import Tls
+from tests.nodes.certificates import forged
+from tests.nodes.certificates.test_authority import (  # noqa: F401  a fixture
     NAME,
     curl_trusts,
-    go_client,  # noqa: F401  a fixture
+    go_client,
     python_trusts,
     serving,
 )

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates.authority import LEAF_LIFE, open_or_create
-from leyden.certificates.expiry import (
+from leyden.nodes.certificates.authority import LEAF_LIFE, open_or_create
+from leyden.nodes.certificates.expiry import (
     Alarm,
     Standing,
     Validity,

@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 
-from leyden.certificates import jws
+from leyden.nodes.certificates import jws
 
 URL = "https://authority.test/order"
 # RFC 7515, A.3: a P-256 key as JSON.

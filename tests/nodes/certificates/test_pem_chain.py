@@ -13,13 +13,13 @@ from cryptography.hazmat.primitives.serialization import (
     load_pem_private_key,
 )
 
-from leyden.certificates.authority import LEAF_LIFE, Authority, open_or_create
-from leyden.certificates.pem_chain import parse
-from leyden.certificates.pem_key import parse as parse_key
 from leyden.errors import Malformed
-from leyden.lnd.home import Tls
-from tests.certificates import forged
+from leyden.nodes.certificates.authority import LEAF_LIFE, Authority, open_or_create
+from leyden.nodes.certificates.pem_chain import parse
+from leyden.nodes.certificates.pem_key import parse as parse_key
+from leyden.nodes.lnd.home import Tls
 from tests.der import mersenne, of_primes, pem, pkcs8
+from tests.nodes.certificates import forged
 
 NAME = "harbour.nodes.test"
 NOW = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)

@@ -9,8 +9,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.certificates.roots import Roots
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.certificates.roots import Roots
 
 NOW = datetime.now(UTC)
 

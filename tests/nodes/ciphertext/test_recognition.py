@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.errors import Malformed
+from leyden.nodes.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
 
 # An aezeed of lnd's own test vectors, with the empty passphrase.
 WORDS = [
@@ -89,7 +89,7 @@ def aezeed() -> bytes:
 
 
 ENGLISH = (
-    resources.files("leyden.ciphertext")
+    resources.files("leyden.nodes.ciphertext")
     .joinpath("bip39_english.txt")
     .read_text("ascii")
     .split()

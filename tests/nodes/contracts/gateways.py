@@ -3,8 +3,8 @@
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from leyden.gateway.base import Gateway
-from leyden.gateway.routes import Address, Listener
+from leyden.nodes.gateway.base import Gateway
+from leyden.nodes.gateway.routes import Address, Listener
 
 # Where a name leads to for a caller on this machine; None when it is let in nowhere.
 Reach = Callable[[str, Listener], Awaitable[Address | None]]

@@ -5,8 +5,8 @@ from typing import Any
 
 import aiohttp
 
-from leyden.domain.nodes import Node
 from leyden.lnd.trust import trusting
+from leyden.nodes.rules.nodes import Node
 from tests.authority import Authority
 
 

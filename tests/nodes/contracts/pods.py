@@ -9,25 +9,25 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
-from leyden.domain.nodes import Network, Node
-from leyden.domain.observations import Observation, State
-from leyden.domain.versions import OFFERED
-from leyden.lnd.chains import Chain, Neutrino
-from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_whenever
-from leyden.runtimes.base import LaunchSpec, Runtime
-from leyden.runtimes.kubernetes import access, manifests
-from leyden.runtimes.kubernetes.access import Access
-from leyden.runtimes.kubernetes.api import Api, connect
-from leyden.runtimes.kubernetes.kinds import HELD
-from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
-from leyden.runtimes.kubernetes.template import Template
-from leyden.runtimes.layout import Ground
+from leyden.nodes.lnd.chains import Chain, Neutrino
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.rules.nodes import Network, Node
+from leyden.nodes.rules.observations import Observation, State
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.base import LaunchSpec, Runtime
+from leyden.nodes.runtimes.kubernetes import access, manifests
+from leyden.nodes.runtimes.kubernetes.access import Access
+from leyden.nodes.runtimes.kubernetes.api import Api, connect
+from leyden.nodes.runtimes.kubernetes.kinds import HELD
+from leyden.nodes.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.nodes.runtimes.kubernetes.template import Template
+from leyden.nodes.runtimes.local.layout import Ground
 from leyden.values import replace
 from tests.authority import Authority
-from tests.contracts.owners import Owner
-from tests.devcluster.clusters import DevCluster, lnd_image, lnds_of
+from tests.nodes.contracts.owners import Owner
 from tests.waiting import until
+from tests.workshop.devcluster.clusters import DevCluster, lnd_image, lnds_of
 
 NAMESPACE: Final = "lnds"
 CLASS: Final = "local-retained"

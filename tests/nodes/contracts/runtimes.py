@@ -10,31 +10,31 @@ import sys
 from pathlib import Path
 from typing import Any, Protocol
 
-from leyden import processes
-from leyden.domain.nodes import Cause, Network, Node
-from leyden.domain.observations import (
+from leyden.base import processes
+from leyden.base.processes import Identity
+from leyden.lnd.trust import trusting_whenever
+from leyden.nodes.lnd.chains import Chain, Neutrino
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.rules.nodes import Cause, Network, Node
+from leyden.nodes.rules.observations import (
     End,
     Observation,
     State,
     record_host,
     record_launch,
 )
-from leyden.domain.versions import Version
-from leyden.lnd.chains import Chain, Neutrino
-from leyden.lnd.home import Tls
-from leyden.lnd.trust import trusting_whenever
-from leyden.processes import Identity
-from leyden.runtimes.base import LaunchSpec, Runtime
-from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.layout import Ground, Layout
-from leyden.runtimes.local import Egress, LocalRuntime
-from leyden.runtimes.placement import Placement
+from leyden.nodes.rules.versions import Version
+from leyden.nodes.runtimes.base import LaunchSpec, Runtime
+from leyden.nodes.runtimes.local.cgroups import Cgroups
+from leyden.nodes.runtimes.local.layout import Ground, Layout
+from leyden.nodes.runtimes.local.local import Egress, LocalRuntime
+from leyden.nodes.runtimes.local.placement import Placement
 from leyden.values import replace
 from tests import stand_in_lnd
 from tests.authority import Authority
-from tests.contracts.owners import Owner
-from tests.domain.nodes import NOON, some_settings
 from tests.fakes.runtime import FakeRuntime
+from tests.nodes.contracts.owners import Owner
+from tests.nodes.rules.nodes import NOON, some_settings
 from tests.waiting import until
 
 PATIENCE_S = 30

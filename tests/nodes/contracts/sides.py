@@ -1,10 +1,10 @@
 """What tests of moves do with a node beside calling a side."""
 
-from leyden.domain.nodes import Node
-from leyden.domain.starts import Start
-from leyden.runtimes.sides import Side
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.starts import Start
+from leyden.nodes.runtimes.sides import Side
 from leyden.values import replace
-from tests.contracts.runtimes import Hands, LocalHands, start
+from tests.nodes.contracts.runtimes import Hands, LocalHands, start
 
 
 async def start_with_wallet(hands: Hands, node: Node) -> Node:

@@ -1,4 +1,4 @@
-"""One suite for every gateway. Whitelists are for the real one: tests/gateway."""
+"""One suite for every gateway. Whitelists are for the real one: tests/nodes/gateway."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -8,15 +8,15 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import SetupError
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Address, Listener, Route
-from leyden.gateway.supervisor import program
+from leyden.nodes.gateway.bootstrap import Bootstrap
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.gateway.routes import Address, Listener, Route
+from leyden.nodes.gateway.supervisor import program
 from leyden.values import replace
-from tests.contracts.gateways import Case
 from tests.fakes.gateway import FakeGateway
-from tests.gateway.calls import Callers, echo_node
+from tests.nodes.contracts.gateways import Case
+from tests.nodes.gateway.calls import Callers, echo_node
 from tests.ports import free_port
 
 

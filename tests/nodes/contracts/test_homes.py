@@ -6,16 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.log_positions import BEGINNING
-from leyden.domain.nodes import Node
-from leyden.runtimes.base import NO_CHANGES, STOPPED, Homes, Usage
-from leyden.runtimes.kubernetes.homes import KubernetesHomes
-from leyden.runtimes.local_homes import LocalHomes
+from leyden.nodes.rules.log_positions import BEGINNING
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.base import NO_CHANGES, STOPPED, Homes, Usage
+from leyden.nodes.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.nodes.runtimes.local.local_homes import LocalHomes
 from leyden.values import Struct, replace
-from tests.contracts.pods import pods_of
-from tests.contracts.runtimes import Hands, RealHands, start
-from tests.domain.nodes import a_node
-from tests.runtimes.test_kubernetes import Told
+from tests.nodes.contracts.pods import pods_of
+from tests.nodes.contracts.runtimes import Hands, RealHands, start
+from tests.nodes.rules.nodes import a_node
+from tests.nodes.runtimes.test_kubernetes import Told
 
 WORDS = "Waiting for wallet encryption password"
 

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain import public_keys
-from leyden.lnd import home, identity
+from leyden.nodes.lnd import home, identity
+from leyden.nodes.rules import public_keys
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.wallet import opened
-from tests.contracts.treasuries import Harbour
+from tests.channels.contracts.treasuries import Harbour
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -12,13 +12,13 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from leyden.api.challenges import Challenges
-from leyden.api.server import bind, serving
-from leyden.certificates import jws, pem_chain, signing_requests
-from leyden.certificates.acme import AcmeAccount, AcmeIssuer
-from leyden.certificates.base import Issuer
-from leyden.certificates.roots import Roots
+from leyden.base.http.server import bind, serving
 from leyden.errors import AuthorityAway, AuthorityRefused
+from leyden.nodes.api.challenges import Challenges
+from leyden.nodes.certificates import jws, pem_chain, signing_requests
+from leyden.nodes.certificates.acme import AcmeAccount, AcmeIssuer
+from leyden.nodes.certificates.base import Issuer
+from leyden.nodes.certificates.roots import Roots
 from tests import pebble
 from tests.fakes.issuer import FakeIssuer
 from tests.ports import free_port

@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.nodes import Cause, Node
-from leyden.domain.observations import State
 from leyden.errors import CannotStart, Conflict, NodeAway
+from leyden.nodes.rules.nodes import Cause, Node
+from leyden.nodes.rules.observations import State
 from leyden.values import replace
-from tests.contracts.pods import pods_of
-from tests.contracts.runtimes import (
+from tests.nodes.contracts.pods import pods_of
+from tests.nodes.contracts.runtimes import (
     FakeHands,
     Hands,
     LocalHands,
@@ -21,7 +21,7 @@ from tests.contracts.runtimes import (
     install_stand_in,
     start,
 )
-from tests.domain.nodes import a_node
+from tests.nodes.rules.nodes import a_node
 from tests.waiting import until
 
 

@@ -6,23 +6,23 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.nodes import Node
-from leyden.domain.starts import NEVER, Start
 from leyden.errors import CannotStart, SetupError
-from leyden.runtimes.local_side import LocalSide
-from leyden.runtimes.sides import Side
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.starts import NEVER, Start
+from leyden.nodes.runtimes.local.local_side import LocalSide
+from leyden.nodes.runtimes.sides import Side
 from leyden.values import replace
-from tests.contracts.runtimes import (
+from tests.fakes.runtime import FakeRuntime
+from tests.fakes.side import FakeSide
+from tests.nodes.contracts.runtimes import (
     FakeHands,
     Hands,
     LocalHands,
     install_stand_in,
     start,
 )
-from tests.contracts.sides import clean, start_again, start_with_wallet
-from tests.domain.nodes import a_node
-from tests.fakes.runtime import FakeRuntime
-from tests.fakes.side import FakeSide
+from tests.nodes.contracts.sides import clean, start_again, start_with_wallet
+from tests.nodes.rules.nodes import a_node
 from tests.waiting import until
 
 _KNOWN = Start(number=1, copy="")

@@ -6,10 +6,10 @@ from typing import Protocol
 
 import pytest
 
-from leyden.domain.onions import Onion
 from leyden.errors import TorAway
-from leyden.tor.base import Tor
-from leyden.tor.control import ControlPort, TorControl
+from leyden.nodes.onions.base import Tor
+from leyden.nodes.onions.control import ControlPort, TorControl
+from leyden.nodes.rules.onions import Onion
 from tests import tors
 from tests.fakes.tor import FakeTor
 

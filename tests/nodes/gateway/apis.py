@@ -2,8 +2,8 @@
 
 from aiohttp import web
 
-from leyden.gateway.discovery import DiscoveryGateway
-from tests.gateway.calls import HOST
+from leyden.nodes.gateway.discovery import DiscoveryGateway
+from tests.nodes.gateway.calls import HOST
 from tests.ports import free_port
 
 TOKEN = "21 million and not one more"

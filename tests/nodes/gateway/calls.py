@@ -9,8 +9,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from leyden.certificates.authority import open_or_create
-from leyden.gateway.routes import Address, Route
+from leyden.nodes.certificates.authority import open_or_create
+from leyden.nodes.gateway.routes import Address, Route
 
 HOST: Final = "127.0.0.1"
 ALICE: Final = "127.0.0.11"

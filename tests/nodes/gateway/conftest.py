@@ -5,14 +5,14 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import SetupError
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.discovery import DiscoveryGateway
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Listener
-from leyden.gateway.supervisor import program
-from tests.gateway.apis import TOKEN, Api
-from tests.gateway.calls import Callers, EchoNode, echo_node
+from leyden.nodes.gateway.bootstrap import Bootstrap
+from leyden.nodes.gateway.discovery import DiscoveryGateway
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.gateway.routes import Listener
+from leyden.nodes.gateway.supervisor import program
+from tests.nodes.gateway.apis import TOKEN, Api
+from tests.nodes.gateway.calls import Callers, EchoNode, echo_node
 from tests.ports import free_port
 
 

@@ -1,4 +1,4 @@
-"""The compiler of the filter: `python -m tests.gateway.connection_limits`.
+"""The compiler of the filter: `python -m tests.nodes.gateway.connection_limits`.
 
 The compiler is pinned, so that the same source makes the same bytes everywhere.
 """
@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-GATEWAY: Final = Path(__file__).parents[2] / "src" / "leyden" / "gateway"
+GATEWAY: Final = Path(__file__).parents[3] / "src" / "leyden" / "nodes" / "gateway"
 SOURCE: Final = GATEWAY / "connection_limits.c"
 FILTER: Final = GATEWAY / "connection_limits.wasm"
 _FLAGS: Final = (

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
+from leyden.nodes.gateway.bootstrap import Bootstrap
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
 from leyden.values import replace
-from tests.gateway.calls import ALICE, BOB, CHARLIE, HOST, EchoNode
-from tests.gateway.test_hello import client_hello
+from tests.nodes.gateway.calls import ALICE, BOB, CHARLIE, HOST, EchoNode
+from tests.nodes.gateway.test_hello import client_hello
 
 pytestmark = pytest.mark.real
 

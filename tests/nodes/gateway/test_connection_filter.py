@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from wasmtime import Engine, Func, FuncType, Linker, Memory, Module, Store, ValType
 
-from tests.gateway.connection_limits import FILTER
+from tests.nodes.gateway.connection_limits import FILTER
 
 PER_SOURCE = 3
 PER_NODE = 5

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import SetupError
-from leyden.gateway import hash_key
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
+from leyden.nodes.gateway import hash_key
+from leyden.nodes.gateway.bootstrap import Bootstrap
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
 from leyden.values import replace
-from tests.gateway.calls import ALICE, BOB, CHARLIE, Call, Callers, EchoNode
-from tests.gateway.connection_limits import FILTER, compiled
+from tests.nodes.gateway.calls import ALICE, BOB, CHARLIE, Call, Callers, EchoNode
+from tests.nodes.gateway.connection_limits import FILTER, compiled
 
 PER_SOURCE = 20  # as the fixtures set them
 PER_NODE = 30
@@ -160,5 +160,5 @@ async def test_a_new_source_in_each_call_is_no_trouble(
 
 
 def test_the_filter_is_what_the_pinned_compiler_makes_of_its_source() -> None:
-    # If not: python -m tests.gateway.connection_limits
+    # If not: python -m tests.nodes.gateway.connection_limits
     assert compiled() == FILTER.read_bytes()

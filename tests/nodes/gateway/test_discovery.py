@@ -8,18 +8,18 @@ from typing import Any
 
 import pytest
 
-from leyden import processes
+from leyden.base import processes
 from leyden.errors import Away, Malformed, NotFound, Unauthorized
-from leyden.gateway.bootstrap import Bootstrap, Control
-from leyden.gateway.discovery import DiscoveryGateway
-from leyden.gateway.envoy import Documents
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.routes import Listener
-from leyden.gateway.supervisor import Supervisor
+from leyden.nodes.gateway.bootstrap import Bootstrap, Control
+from leyden.nodes.gateway.discovery import DiscoveryGateway
+from leyden.nodes.gateway.envoy import Documents
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.routes import Listener
+from leyden.nodes.gateway.supervisor import Supervisor
 from leyden.values import replace
-from tests.gateway.apis import TOKEN, Api
-from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
-from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
+from tests.nodes.gateway.apis import TOKEN, Api
+from tests.nodes.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
+from tests.nodes.gateway.test_envoy import HARBOUR, LIGHTHOUSE
 
 LISTENING = ListenerOptions(ports={Listener.REST: 8080, Listener.GRPC: 10009})
 

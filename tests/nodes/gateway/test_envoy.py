@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from leyden.gateway.envoy import Documents
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.routes import Address, Listener, Route
+from leyden.nodes.gateway.envoy import Documents
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.routes import Address, Listener, Route
 from leyden.values import replace
 
 PORTS = {Listener.REST: 8080, Listener.GRPC: 10009}

@@ -11,16 +11,16 @@ from typing import Any
 import aiohttp
 import pytest
 
-from leyden import gateway
-from leyden.gateway import protobuf
-from leyden.gateway.admin import Admin, Silent
-from leyden.gateway.bootstrap import ADMIN, ROUTES, Bootstrap, flags
-from leyden.gateway.envoy import Documents, Form, as_json, as_protobuf
-from leyden.gateway.filters import LIMITS
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.routes import Address, PeerPort
+from leyden.nodes import gateway
+from leyden.nodes.gateway import protobuf
+from leyden.nodes.gateway.admin import Admin, Silent
+from leyden.nodes.gateway.bootstrap import ADMIN, ROUTES, Bootstrap, flags
+from leyden.nodes.gateway.envoy import Documents, Form, as_json, as_protobuf
+from leyden.nodes.gateway.filters import LIMITS
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.routes import Address, PeerPort
 from leyden.values import replace
-from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
+from tests.nodes.gateway.test_envoy import HARBOUR, LIGHTHOUSE
 from tests.ports import free_port
 
 

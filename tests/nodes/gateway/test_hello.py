@@ -6,9 +6,16 @@ import ssl
 
 import pytest
 
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
-from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode, trusting_anyone
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
+from tests.nodes.gateway.calls import (
+    ALICE,
+    BOB,
+    HOST,
+    Callers,
+    EchoNode,
+    trusting_anyone,
+)
 
 pytestmark = pytest.mark.real
 

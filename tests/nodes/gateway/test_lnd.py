@@ -12,13 +12,13 @@ from pathlib import Path
 import aiohttp
 import pytest
 
-from leyden import processes
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Address, Listener, Route
+from leyden.base import processes
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.gateway.routes import Address, Listener, Route
 from leyden.values import replace
-from tests.gateway.calls import HOST
+from tests.nodes.gateway.calls import HOST
 from tests.ports import free_port
 from tests.programs import built
 

@@ -11,15 +11,15 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import Away
-from leyden.gateway.base import Traffic
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.envoy import Documents
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Address, Listener, PeerPort, Route
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.gateway.bootstrap import Bootstrap
+from leyden.nodes.gateway.envoy import Documents
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.gateway.routes import Address, Listener, PeerPort, Route
 from leyden.values import replace
-from tests.gateway.calls import ALICE, BOB, HOST
-from tests.gateway.test_envoy import HARBOUR, LIGHTHOUSE
+from tests.nodes.gateway.calls import ALICE, BOB, HOST
+from tests.nodes.gateway.test_envoy import HARBOUR, LIGHTHOUSE
 from tests.ports import free_port
 
 PATIENCE_S = 5.0

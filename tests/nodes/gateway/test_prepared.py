@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app import gateways
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.gateway.bootstrap import flags
-from leyden.gateway.filters import LIMITS
-from leyden.gateway.prepared import BOOTSTRAP
-from leyden.settings import Settings
-from tests.gateway.apis import TOKEN, Api
-from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
+from leyden.nodes.gateway.bootstrap import flags
+from leyden.nodes.gateway.filters import LIMITS
+from leyden.nodes.gateway.prepared import BOOTSTRAP
+from leyden.nodes.wiring import gateways
+from tests.nodes.gateway.apis import TOKEN, Api
+from tests.nodes.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
 
 
 def settings(tmp_path: Path, port: int = 8000, token: str = TOKEN) -> Settings:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.gateway.routes import (
+from leyden.nodes.gateway.routes import (
     APART,
     Address,
     Listener,

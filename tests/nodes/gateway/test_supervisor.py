@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from leyden import processes
+from leyden.base import processes
 from leyden.errors import Away, SetupError
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Listener
-from leyden.gateway.supervisor import Supervisor
+from leyden.nodes.gateway.bootstrap import Bootstrap
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.gateway.routes import Listener
+from leyden.nodes.gateway.supervisor import Supervisor
 from leyden.values import replace
-from tests.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
+from tests.nodes.gateway.calls import ALICE, BOB, HOST, Callers, EchoNode
 
 pytestmark = pytest.mark.real
 
@@ -281,10 +281,10 @@ async def test_more_connections_than_there_are_files_for_are_closed_not_hung(
 START = """
 import asyncio, sys
 from pathlib import Path
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Listener
+from leyden.nodes.gateway.bootstrap import Bootstrap
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.gateway.routes import Listener
 folder, envoy, rest, grpc = sys.argv[1:]
 listening = ListenerOptions(ports={Listener.REST: int(rest), Listener.GRPC: int(grpc)})
 gateway = LocalGateway(Path(folder), listening, Bootstrap(), envoy=Path(envoy))

@@ -4,9 +4,9 @@ import asyncio
 
 import pytest
 
-from leyden.gateway.base import Traffic
-from leyden.gateway.local import LocalGateway
-from tests.gateway.calls import ALICE, Callers, EchoNode
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.gateway.local import LocalGateway
+from tests.nodes.gateway.calls import ALICE, Callers, EchoNode
 
 pytestmark = pytest.mark.real
 

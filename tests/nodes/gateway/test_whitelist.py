@@ -6,18 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import APART, Listener
+from leyden.nodes.gateway.bootstrap import Bootstrap
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.gateway.routes import APART, Listener
 from leyden.values import replace
-from tests.gateway.calls import (
-    ALICE,
-    BOB,
-    CHARLIE,
-    Callers,
-    EchoNode,
-)
+from tests.nodes.gateway.calls import ALICE, BOB, CHARLIE, Callers, EchoNode
 
 pytestmark = pytest.mark.real
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 
 from leyden.errors import NodeRefused
-from leyden.lnd.best_chain import BLOCK_HASH, BestChain, Confirmation
+from leyden.nodes.lnd.best_chain import BLOCK_HASH, BestChain, Confirmation
 
 _TIP = 110
 _MIDDLE = 9  # calls: some of the blocks that will be undone are answered by then

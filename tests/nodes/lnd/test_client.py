@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import NodeAway, NodeRefused
-from leyden.lnd.client import Lnd, connect, session
-from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
+from leyden.nodes.lnd.client import Lnd, connect, session
+from leyden.nodes.lnd.states import Address
 from tests.authority import Authority
 from tests.busy_server import HOST, BusyServer
 from tests.stand_in_lnd import StandInLnd

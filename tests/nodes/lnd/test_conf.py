@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leyden.errors import Malformed
-from leyden.lnd.conf import read, verify, write
+from leyden.nodes.lnd.conf import read, verify, write
 
 KEYS = st.from_regex(r"[a-z]{1,8}(\.[a-z-]*[a-z])?", fullmatch=True)
 

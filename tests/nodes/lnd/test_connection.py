@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import Away, NodeAway, NodeRefused
-from leyden.lnd.connection import Access, Connection
 from leyden.lnd.rest import NODE
+from leyden.nodes.lnd.connection import Access, Connection
 from tests.authority import Authority
 from tests.stand_in_lnd import StandInLnd
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.lnd.endings import LAST_BYTES, log_end, stopped_by_owner
+from leyden.nodes.lnd.endings import LAST_BYTES, log_end, stopped_by_owner
 
 AT = "2026-03-01 12:00:00.123"
 OPENED = (

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from leyden.domain import node_settings
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.onions import host_of
-from leyden.domain.versions import OFFERED, Version
 from leyden.errors import Malformed, SetupError
-from leyden.lnd import conf, keys
-from leyden.lnd.chains import Bitcoind, Btcd, Chain, Neutrino
-from leyden.lnd.home import Owner, Tls, channel_backup, log_file, render, write
-from leyden.lnd.options import REPEATABLE, Options, lines
+from leyden.nodes.lnd import conf, keys
+from leyden.nodes.lnd.chains import Bitcoind, Btcd, Chain, Neutrino
+from leyden.nodes.lnd.home import Owner, Tls, channel_backup, log_file, render, write
+from leyden.nodes.lnd.options import REPEATABLE, Options, lines
+from leyden.nodes.rules import node_settings
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.onions import host_of
+from leyden.nodes.rules.versions import OFFERED, Version
 from leyden.schemas.node_settings import TABLE
 from leyden.schemas.settings import Kind
 from leyden.values import replace

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden.lnd import identity
+from leyden.nodes.lnd import identity
 
 KEY = "0279be667ef9dcbbac55a06295ce870b07029bfcdb2dce28d959f2815b16f81798"
 OTHER = "02c6047f9441ed7d6d3045406e95c07cd85c778e4b8cef3ca7abac09b95c709ee5"

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from leyden.lnd.log import last_height, out_of_order
+from leyden.nodes.lnd.log import last_height, out_of_order
 
 LINE = (
     "2026-03-01 12:00:00.123 [ERR] GRPH: out of order block: "

@@ -17,16 +17,16 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain import node_settings
-from leyden.domain.addresses import Reach
-from leyden.domain.node_settings import Calls, NodeSettings
-from leyden.domain.onions import host_of
-from leyden.domain.versions import OFFERED, Version
+from leyden.base.rules.addresses import Reach
 from leyden.errors import NodeAway
-from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino
-from leyden.lnd.home import Tls, log_file, write
-from leyden.lnd.options import Logs, Options, lines
-from leyden.lnd.sweep import sweep
+from leyden.nodes.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino
+from leyden.nodes.lnd.home import Tls, log_file, write
+from leyden.nodes.lnd.options import Logs, Options, lines
+from leyden.nodes.lnd.sweep import sweep
+from leyden.nodes.rules import node_settings
+from leyden.nodes.rules.node_settings import Calls, NodeSettings
+from leyden.nodes.rules.onions import host_of
+from leyden.nodes.rules.versions import OFFERED, Version
 from leyden.schemas.node_settings import TABLE
 from leyden.values import replace
 from tests.authority import Authority

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.observations import State
-from leyden.lnd.state_lines import NotAStream, StateLines
-from leyden.lnd.states import Address, Watch
 from leyden.lnd.trust import trusting
+from leyden.nodes.lnd.state_lines import NotAStream, StateLines
+from leyden.nodes.lnd.states import Address, Watch
+from leyden.nodes.rules.observations import State
 from tests.authority import Authority
 from tests.ports import connected_to
 from tests.stand_in_lnd import StandInLnd

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from leyden.lnd.sweep import find, sweep
+from leyden.nodes.lnd.sweep import find, sweep
 
 NETWORK = Path("data/chain/bitcoin/simnet")
 # What lnd 0.20.2 writes at an unlock without stateless_init.

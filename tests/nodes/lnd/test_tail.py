@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.log_positions import BEGINNING, END, LogPosition
-from leyden.lnd import tail as reading
-from leyden.lnd.tail import MOST_BEHIND, MOST_BYTES
-from tests.lnd.test_log import INFO, LINE, SHA, STAMP
+from leyden.nodes.lnd import tail as reading
+from leyden.nodes.lnd.tail import MOST_BEHIND, MOST_BYTES
+from leyden.nodes.rules.log_positions import BEGINNING, END, LogPosition
+from tests.nodes.lnd.test_log import INFO, LINE, SHA, STAMP
 
 
 class Tail:

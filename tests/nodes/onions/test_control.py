@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.onions import Onion, expanded
 from leyden.errors import TorAway
-from leyden.tor.control import ControlPort, TorControl
+from leyden.nodes.onions.control import ControlPort, TorControl
+from leyden.nodes.rules.onions import Onion, expanded
 from tests import tors
 
 ONION = Onion(seed=bytes(range(32)), to="127.0.0.1:21000")

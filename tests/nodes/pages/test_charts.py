@@ -3,8 +3,8 @@
 from datetime import timedelta
 from typing import Any
 
-from leyden.services.nodes.samples import Sample
-from leyden.web.charts import charts
+from leyden.nodes.pages.charts import charts
+from leyden.nodes.samples import Sample
 from tests.conftest import NOW
 
 

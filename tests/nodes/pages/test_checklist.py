@@ -6,16 +6,16 @@ from html import unescape
 
 import pytest
 
-from leyden.domain.accounts import Role
-from leyden.domain.observations import State
-from leyden.services.platform import Platform
-from leyden.web.site import Site
-from tests.api.flow.conftest import World
-from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import person
-from tests.web.test_channels import ordered, until
-from tests.web.test_nodes import filled, made
-from tests.web.visitor import Visitor
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.nodes.rules.observations import State
+from tests.base.pages.conftest import person
+from tests.base.pages.visitor import Visitor
+from tests.channels.api.flow.conftest import World
+from tests.channels.pages.test_channels import ordered, until
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import filled, made
 
 
 @pytest.fixture

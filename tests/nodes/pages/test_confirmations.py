@@ -3,15 +3,15 @@
 import re
 from html import unescape
 
-from leyden.domain.accounts import Role
-from leyden.domain.observations import State
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from leyden.web.site import Site
-from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import person
-from tests.web.test_nodes import fields, made
-from tests.web.visitor import Visitor
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.nodes.rules.observations import State
+from leyden.people import api_keys
+from tests.base.pages.conftest import person
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import fields, made
 
 EVIL = "\N{HEBREW LETTER ALEF}\N{HEBREW LETTER BET}<b>!"  # it reads from the right
 ESCAPED = "\N{HEBREW LETTER ALEF}\N{HEBREW LETTER BET}&lt;b&gt;!"

@@ -1,4 +1,4 @@
-from leyden.web import setting_descriptions
+from leyden.nodes.pages import setting_descriptions
 
 
 def test_a_form_for_a_new_node_begins_with_words_for_all_settings() -> None:

@@ -1,8 +1,8 @@
 """A node's log as its owner reads it: filtered, and as a file."""
 
-from tests.services.fleet_harness import FleetHarness
-from tests.web.test_nodes import made
-from tests.web.visitor import Visitor
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
 
 INFO = "2026-03-01 12:00:00.000 [INF] SRVR: <b>Initializing</b>"
 ERROR = "2026-03-01 12:00:01.000 [ERR] SRVR: no addresses found"

@@ -3,11 +3,11 @@
 import re
 import uuid
 
-from leyden.web.states import Part, parts
-from leyden.web.words import browser, sats
-from tests.services.fleet_harness import FleetHarness
-from tests.web.test_nodes import filled
-from tests.web.visitor import Visitor
+from leyden.base.pages.states import Part, parts
+from leyden.base.pages.words import browser, sats
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import filled
 
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0"
 EDGE = (

@@ -2,10 +2,10 @@
 
 import pytest
 
-from leyden.domain.nodes import Cause, DesiredState, Status, Trouble
-from leyden.web import node_tabs
-from leyden.web.next_steps import IN_LISTS, next_step
-from tests.domain.nodes import a_node, some_settings
+from leyden.nodes.pages import node_tabs
+from leyden.nodes.pages.next_steps import IN_LISTS, next_step
+from leyden.nodes.rules.nodes import Cause, DesiredState, Status, Trouble
+from tests.nodes.rules.nodes import a_node, some_settings
 
 OPEN = some_settings(rest=True, whitelist=("198.51.100.7",))
 

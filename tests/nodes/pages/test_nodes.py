@@ -4,16 +4,16 @@ import asyncio
 import re
 from html import unescape
 
-from leyden.domain.observations import State
-from leyden.runtimes.base import Usage
-from leyden.services.nodes.fleet import EVERYTHING, HOUSEKEEPING
-from leyden.services.nodes.housekeeping import Housekeeping
-from leyden.services.nodes.samples import EVERY
-from leyden.services.platform import Platform
-from leyden.tasks.queues import CLAIM_FOR
-from leyden.tasks.work import Work
-from tests.services.fleet_harness import FleetHarness
-from tests.web.visitor import Visitor
+from leyden.base.platform import Platform
+from leyden.base.tasks.queues import CLAIM_FOR
+from leyden.base.tasks.work import Work
+from leyden.nodes.fleet import EVERYTHING, HOUSEKEEPING
+from leyden.nodes.housekeeping import Housekeeping
+from leyden.nodes.rules.observations import State
+from leyden.nodes.runtimes.base import Usage
+from leyden.nodes.samples import EVERY
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
 
 FOREIGN = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
 

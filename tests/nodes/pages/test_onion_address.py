@@ -4,9 +4,9 @@ from html import unescape
 
 import pytest
 
-from tests.services.fleet_harness import FleetHarness
-from tests.web.test_nodes import filled, made
-from tests.web.visitor import Visitor
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import filled, made
 
 
 @pytest.fixture

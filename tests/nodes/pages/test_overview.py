@@ -7,17 +7,17 @@ from contextlib import asynccontextmanager
 
 from playwright.async_api import Page, Route
 
-from leyden.domain.observations import State
-from leyden.services.nodes.samples import EVERY
-from leyden.services.platform import Platform
-from leyden.web.site import Site
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.nodes.rules.observations import State
+from leyden.nodes.samples import EVERY
 from tests.bakery import READER, baked
+from tests.base.pages.screen import Screen, chromium, served
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
+from tests.nodes.pages.wallet.sealing import seal_jwe
 from tests.programs import needs
-from tests.services.fleet_harness import FleetHarness
-from tests.web.screen import Screen, chromium, served
-from tests.web.test_nodes import made
-from tests.web.visitor import Visitor
-from tests.web.wallet.sealing import seal_jwe
 
 pytestmark = needs("chromium")
 

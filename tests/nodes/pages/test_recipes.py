@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from leyden.client.macaroons import PRESETS
-from leyden.web.recipes import RECIPES, Recipe
-from tests.services.fleet_harness import FleetHarness
-from tests.web.test_nodes import made
-from tests.web.visitor import Visitor
+from leyden.nodes.pages.recipes import RECIPES, Recipe
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
 
 
 async def test_every_app_is_offered_with_its_steps(
@@ -55,7 +55,7 @@ async def test_the_heaviest_page_is_light(
     """Every script and style that there is goes with it, and it is still light."""
     node = await made(alice, fleet_harness)
     page = (await alice.get(f"{node}/wallet/bakery")).text
-    static = files("leyden.web") / "static"
+    static = files("leyden.base.pages") / "static"
     scripts = [*Path(str(static)).rglob("*.js"), *Path(str(static)).rglob("*.css")]
     weight = sum(len(gzip.compress(each.read_bytes())) for each in scripts)
     assert len(page.encode()) + weight < 150 * 1024

@@ -1,25 +1,25 @@
 """Ten thousand nodes of one organization: no page is heavy, and nobody else waits.
 
-`./leyden test tests/web/test_ten_thousand_nodes.py -s` prints the table.
+`./leyden test tests/nodes/pages/test_ten_thousand_nodes.py -s` prints the table.
 """
 
 from collections.abc import Iterator
 
 import pytest
 
-from leyden.api.app import Api
-from leyden.api.endpoints import OPERATIONS
-from leyden.domain.nodes import Node, Status
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
+from leyden.app.endpoints import OPERATIONS
+from leyden.app.serving.api import Api
+from leyden.base.database.database import Database
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.nodes.rules.nodes import Node, Status
+from leyden.people import api_keys
 from leyden.values import replace
-from tests.api.conftest import Caller
+from tests.base.api.conftest import Caller
+from tests.base.pages.visitor import Visitor
 from tests.loop_work import HEADLINE, Cost, cost
-from tests.services.fleet_harness import FleetHarness
-from tests.web.test_nodes import made
-from tests.web.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
 
 MANY = 10_000
 HEAVIEST = 150 * 1024

@@ -9,16 +9,16 @@ from typing import Any
 
 import pytest
 
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.domain.accounts import Role
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
+from leyden.app.dashboard import dashboard
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.people import accounts
 from leyden.values import replace
-from leyden.web.app import dashboard
+from tests.base.pages.conftest import person
+from tests.base.pages.visitor import HOST, Visitor
 from tests.conftest import NOW
-from tests.services.fleet_harness import SETTINGS, FleetHarness
-from tests.web.conftest import person
-from tests.web.visitor import HOST, Visitor
+from tests.nodes.fleet_harness import SETTINGS, FleetHarness
 
 PAGES = ("initialise", "restore", "unlock", "password", "bakery", "vault")
 WORDS = "abandon " * 23 + "art"

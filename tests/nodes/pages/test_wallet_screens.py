@@ -5,18 +5,18 @@ from typing import Literal
 import pytest
 from playwright.async_api import Browser, ViewportSize
 
-from leyden.domain.observations import State
-from leyden.web.site import Site
-from leyden.web.wallet import PAGES
+from leyden.app.serving.site import Site
+from leyden.nodes.pages.wallet import PAGES
+from leyden.nodes.rules.observations import State
+from tests.base.pages.keyboard import faults_by_keyboard
+from tests.base.pages.rooms import WALLET, addresses
+from tests.base.pages.screen import NARROW, WIDE, Screen, chromium, served
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
+from tests.nodes.pages.wallet.sealing import seal_jwe
+from tests.nodes.pages.wallet.test_sealing import MACAROON, WORDS
 from tests.programs import needs
-from tests.services.fleet_harness import FleetHarness
-from tests.web.keyboard import faults_by_keyboard
-from tests.web.rooms import WALLET, addresses
-from tests.web.screen import NARROW, WIDE, Screen, chromium, served
-from tests.web.test_nodes import made
-from tests.web.visitor import Visitor
-from tests.web.wallet.sealing import seal_jwe
-from tests.web.wallet.test_sealing import MACAROON, WORDS
 
 pytestmark = needs("chromium")
 UNCOVER = "for (const e of document.querySelectorAll('#wallet [hidden]')) e.hidden = 0"

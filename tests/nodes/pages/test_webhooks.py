@@ -2,11 +2,11 @@
 
 import re
 
-from leyden.domain.deliveries import Answer
+from leyden.events.rules.deliveries import Answer
+from tests.base.pages.visitor import Visitor
 from tests.fakes.sender import FakeSender
-from tests.services.fleet_harness import FleetHarness
-from tests.web.test_nodes import made
-from tests.web.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
 
 URL = "https://hooks.harbour.test/leyden"
 

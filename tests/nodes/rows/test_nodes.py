@@ -4,9 +4,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from leyden.domain.accounts import Organization
-from leyden.domain.node_moves import apply_command
-from leyden.domain.nodes import (
+from leyden.base.database.database import Database
+from leyden.base.database.statements import Statement
+from leyden.base.rules.accounts import Organization
+from leyden.errors import NotFound, Stale, Violated
+from leyden.nodes.rows.launch_specs import SealedLaunchSpec
+from leyden.nodes.rules.node_moves import apply_command
+from leyden.nodes.rules.nodes import (
     Action,
     Cause,
     DesiredState,
@@ -19,13 +23,9 @@ from leyden.domain.nodes import (
     Trouble,
     Unknown,
 )
-from leyden.domain.versions import OFFERED
-from leyden.errors import NotFound, Stale, Violated
-from leyden.storage.database import Database
-from leyden.storage.launch_specs import SealedLaunchSpec
-from leyden.storage.statements import Statement
+from leyden.nodes.rules.versions import OFFERED
 from leyden.values import fields, replace
-from tests.domain.nodes import NOON, a_node, some_settings
+from tests.nodes.rules.nodes import NOON, a_node, some_settings
 
 OTHER = "1c6d4e2f-8b55-4d4a-8b1f-1d2a3c8e0f66N"
 

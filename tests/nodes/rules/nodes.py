@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.nodes import Network, Node, Status, Type
-from leyden.domain.versions import OFFERED
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.nodes import Network, Node, Status, Type
+from leyden.nodes.rules.versions import OFFERED
 
 NOON = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 

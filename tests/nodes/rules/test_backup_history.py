@@ -5,7 +5,7 @@ from datetime import timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.backup_history import (
+from leyden.nodes.rules.backup_history import (
     LONG_USE,
     MOST_BRIEF,
     Version,

@@ -5,7 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.node_moves import (
+from leyden.errors import Malformed, NotAllowed
+from leyden.nodes.rules.node_moves import (
     KEPT,
     LONGEST_PAUSE,
     MOVES,
@@ -15,7 +16,7 @@ from leyden.domain.node_moves import (
     is_restorable,
     plan,
 )
-from leyden.domain.nodes import (
+from leyden.nodes.rules.nodes import (
     Action,
     DesiredState,
     Node,
@@ -24,9 +25,8 @@ from leyden.domain.nodes import (
     Status,
     check_name,
 )
-from leyden.errors import Malformed, NotAllowed
 from leyden.values import replace
-from tests.domain.nodes import NOON, a_node
+from tests.nodes.rules.nodes import NOON, a_node
 
 ASKABLE = [action for action in Action if action is not Action.CREATE]
 

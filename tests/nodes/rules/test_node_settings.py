@@ -7,7 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.node_settings import (
+from leyden.errors import Malformed
+from leyden.events.rules.webhook_urls import Allowed
+from leyden.nodes.rules.node_settings import (
     LIVE,
     NAMES,
     Calls,
@@ -19,8 +21,6 @@ from leyden.domain.node_settings import (
     with_secrets,
     without_secrets,
 )
-from leyden.domain.webhook_urls import Allowed
-from leyden.errors import Malformed
 from leyden.schemas.node_settings import MASK, TABLE
 from leyden.schemas.settings import Kind
 from leyden.values import asdict, replace

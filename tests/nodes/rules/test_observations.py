@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.node_moves import Step, apply_command, plan
-from leyden.domain.nodes import (
+from leyden.errors import NotAllowed
+from leyden.nodes.rules.node_moves import Step, apply_command, plan
+from leyden.nodes.rules.nodes import (
     Action,
     Cause,
     DesiredState,
@@ -18,7 +19,7 @@ from leyden.domain.nodes import (
     Unknown,
     reason_of,
 )
-from leyden.domain.observations import (
+from leyden.nodes.rules.observations import (
     UNEXPLAINED,
     End,
     Observation,
@@ -28,9 +29,8 @@ from leyden.domain.observations import (
     record_host,
     record_launch,
 )
-from leyden.errors import NotAllowed
 from leyden.values import replace
-from tests.domain.nodes import NOON, a_node
+from tests.nodes.rules.nodes import NOON, a_node
 
 LND = "4711 88"
 HOUR = NOON + timedelta(hours=1)

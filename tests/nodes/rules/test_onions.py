@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain import onions
-from leyden.domain.onions import Onion, Plan, expanded, host_of, is_host, plan
+from leyden.nodes.rules import onions
+from leyden.nodes.rules.onions import Onion, Plan, expanded, host_of, is_host, plan
 
 SEED = bytes(range(32))
 # As tor 0.4.9.11 answered to ADD_ONION with `expanded(SEED)`.

@@ -1,8 +1,8 @@
 import pytest
 
-from leyden.domain import peer_ports
-from leyden.domain.peer_ports import PeerPorts, host_port
 from leyden.errors import Malformed
+from leyden.nodes.rules import peer_ports
+from leyden.nodes.rules.peer_ports import PeerPorts, host_port
 
 
 def test_ports_and_ranges_are_one_list() -> None:

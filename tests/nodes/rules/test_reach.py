@@ -4,11 +4,11 @@ from ipaddress import ip_network
 
 import pytest
 
-from leyden.domain.addresses import Reach
-from leyden.domain.node_settings import Calls, NodeSettings, change, parse
-from leyden.domain.webhook_urls import Allowed
+from leyden.base.rules.addresses import Reach
 from leyden.errors import Malformed
-from tests.services.fleet_harness import SETTINGS
+from leyden.events.rules.webhook_urls import Allowed
+from leyden.nodes.rules.node_settings import Calls, NodeSettings, change, parse
+from tests.nodes.fleet_harness import SETTINGS
 
 ANY = Allowed(schemes=frozenset({"https", "http"}), ports=range(1, 65_536))
 

@@ -7,8 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.remote_signers import certificate_pem, check_host, macaroon_bytes
 from leyden.errors import Malformed
+from leyden.nodes.rules.remote_signers import (
+    certificate_pem,
+    check_host,
+    macaroon_bytes,
+)
 
 BODY = base64.b64encode(b"\x30\x82" + bytes(range(100))).decode()
 PEM = f"-----BEGIN CERTIFICATE-----\n{BODY}\n-----END CERTIFICATE-----\n"

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.versions import (
+from leyden.errors import Malformed, NotAllowed
+from leyden.nodes.rules.versions import (
     LAST_UNSAFE,
     OFFERED,
     Catalogue,
@@ -19,7 +20,6 @@ from leyden.domain.versions import (
     parse_version,
     update_available,
 )
-from leyden.errors import Malformed, NotAllowed
 
 
 def catalogue(*versions: str, default: str) -> Catalogue:

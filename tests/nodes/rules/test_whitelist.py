@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.whitelist import MOST_ENTRIES, allows, networks, parse
 from leyden.errors import Malformed
+from leyden.nodes.rules.whitelist import MOST_ENTRIES, allows, networks, parse
 
 
 @pytest.mark.parametrize(

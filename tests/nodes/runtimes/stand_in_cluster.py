@@ -15,8 +15,8 @@ import aiohttp
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from leyden.runtimes.kubernetes.access import Access
-from leyden.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.access import Access
+from leyden.nodes.runtimes.kubernetes.api import Api
 
 NAMESPACE: Final = "lnds"
 _DROPPED: Final = "$deleteFromPrimitiveList/finalizers"

@@ -10,10 +10,10 @@ import yaml
 from aiohttp import web
 
 from leyden.errors import ClusterAway, ClusterRefused, SetupError
-from leyden.runtimes.kubernetes import access
-from leyden.runtimes.kubernetes.access import Access, Token
-from leyden.runtimes.kubernetes.api import connect
-from leyden.runtimes.kubernetes.kinds import Thing
+from leyden.nodes.runtimes.kubernetes import access
+from leyden.nodes.runtimes.kubernetes.access import Access, Token
+from leyden.nodes.runtimes.kubernetes.api import connect
+from leyden.nodes.runtimes.kubernetes.kinds import Thing
 from tests.authority import Authority
 from tests.ports import free_port
 

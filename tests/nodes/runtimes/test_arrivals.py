@@ -12,13 +12,13 @@ from ipaddress import ip_network
 
 import pytest
 
-from leyden.runtimes import nftables
-from leyden.runtimes.arrivals import AHEAD_S, Arrivals, PortLimits
-from leyden.runtimes.egress_policy import EgressPolicy, Opening
+from leyden.nodes.runtimes.local import nftables
+from leyden.nodes.runtimes.local.arrivals import AHEAD_S, Arrivals, PortLimits
+from leyden.nodes.runtimes.local.egress_policy import EgressPolicy, Opening
 from leyden.values import replace
+from tests.nodes.runtimes import test_egress_policy
+from tests.nodes.runtimes.test_egress_policy import PYTHON, told, user
 from tests.ports import free_port
-from tests.runtimes import test_egress_policy
-from tests.runtimes.test_egress_policy import PYTHON, told, user
 
 pytestmark = test_egress_policy.pytestmark
 policy = test_egress_policy.policy

@@ -6,10 +6,10 @@ import msgspec
 import pytest
 import yaml
 
-from leyden.runtimes.kubernetes.callers import hiding, own_namespace
-from leyden.runtimes.kubernetes.kinds import Service
+from leyden.nodes.runtimes.kubernetes.callers import hiding, own_namespace
+from leyden.nodes.runtimes.kubernetes.kinds import Service
 
-MANIFEST = Path(__file__).parents[2] / "deploy/kubernetes/leyden.yaml"
+MANIFEST = Path(__file__).parents[3] / "deploy/kubernetes/leyden.yaml"
 
 
 def service(**spec: object) -> Service:

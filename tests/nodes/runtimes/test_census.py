@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden.runtimes.census import lnds
-from leyden.services.operators.verify import verify
-from leyden.storage.database import Database
-from tests.contracts.runtimes import LocalHands, install_stand_in, start
-from tests.domain.nodes import a_node
+from leyden.base.database.database import Database
+from leyden.channels.books.verify import verify
+from leyden.nodes.runtimes.local.census import lnds
+from tests.nodes.contracts.runtimes import LocalHands, install_stand_in, start
+from tests.nodes.rules.nodes import a_node
 
 
 @pytest.fixture

@@ -13,17 +13,22 @@ from pathlib import Path
 
 import pytest
 
-from leyden import processes
-from leyden.domain.nodes import Node, Type
-from leyden.domain.observations import State
+from leyden.base import processes
+from leyden.base.processes import Identity
 from leyden.errors import SetupError
-from leyden.processes import Identity
-from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.placement import LEAST_MEMORY, MIB, Share
+from leyden.nodes.rules.nodes import Node, Type
+from leyden.nodes.rules.observations import State
+from leyden.nodes.runtimes.local.cgroups import Cgroups
+from leyden.nodes.runtimes.local.placement import LEAST_MEMORY, MIB, Share
 from leyden.values import replace
-from tests.contracts.runtimes import LocalHands, RealHands, install_stand_in, start
 from tests.control_groups import groups
-from tests.domain.nodes import a_node
+from tests.nodes.contracts.runtimes import (
+    LocalHands,
+    RealHands,
+    install_stand_in,
+    start,
+)
+from tests.nodes.rules.nodes import a_node
 from tests.waiting import until
 
 NOWHERE = Path("/nowhere")

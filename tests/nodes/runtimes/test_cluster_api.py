@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from leyden.errors import ClusterRefused
-from leyden.runtimes.kubernetes.access import Access
-from leyden.runtimes.kubernetes.api import connect
-from leyden.runtimes.kubernetes.informer import Informer
-from leyden.runtimes.kubernetes.kinds import Machine, Pod
-from leyden.runtimes.kubernetes.side import _called, _Copier
+from leyden.nodes.runtimes.kubernetes.access import Access
+from leyden.nodes.runtimes.kubernetes.api import connect
+from leyden.nodes.runtimes.kubernetes.informer import Informer
+from leyden.nodes.runtimes.kubernetes.kinds import Machine, Pod
+from leyden.nodes.runtimes.kubernetes.side import _called, _Copier
 from tests.authority import Authority
 from tests.busy_server import HOST, BusyServer
 

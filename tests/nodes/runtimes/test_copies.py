@@ -9,20 +9,21 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.nodes import Node
-from leyden.domain.starts import NEVER, Start
-from leyden.domain.versions import Version
 from leyden.errors import CannotStart, SetupError
 from leyden.lnd.trust import trusting_whenever
-from leyden.runtimes import copies, counter
-from leyden.runtimes.copies import Content
-from leyden.runtimes.local import LocalRuntime
-from leyden.runtimes.local_side import LocalSide
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.starts import NEVER, Start
+from leyden.nodes.rules.versions import Version
+from leyden.nodes.runtimes import copies
+from leyden.nodes.runtimes.copies import Content
+from leyden.nodes.runtimes.local import counter
+from leyden.nodes.runtimes.local.local import LocalRuntime
+from leyden.nodes.runtimes.local.local_side import LocalSide
 from leyden.values import replace
 from tests.authority import Authority
-from tests.contracts.runtimes import LocalHands, install_stand_in
-from tests.contracts.sides import clean, start_again, start_with_wallet
-from tests.domain.nodes import a_node
+from tests.nodes.contracts.runtimes import LocalHands, install_stand_in
+from tests.nodes.contracts.sides import clean, start_again, start_with_wallet
+from tests.nodes.rules.nodes import a_node
 from tests.waiting import until
 
 # companion/copy_test.go has the same: both sides compute it.

@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.nodes import Node
-from leyden.domain.starts import NEVER, Start
 from leyden.errors import CannotStart
-from leyden.lnd import home
-from leyden.lnd.chains import Chain
-from leyden.runtimes import counter
+from leyden.nodes.lnd import home
+from leyden.nodes.lnd.chains import Chain
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.starts import NEVER, Start
+from leyden.nodes.runtimes.local import counter
 from leyden.values import replace
-from tests.contracts.runtimes import LocalHands, install_stand_in
-from tests.domain.nodes import a_node
+from tests.nodes.contracts.runtimes import LocalHands, install_stand_in
+from tests.nodes.rules.nodes import a_node
 
 
 class Counted:

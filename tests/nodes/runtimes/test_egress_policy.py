@@ -17,11 +17,11 @@ from typing import Self
 import pytest
 
 from leyden.errors import SetupError
-from leyden.runtimes import nftables
-from leyden.runtimes.egress_policy import EgressPolicy, Opening
-from leyden.runtimes.placement import Placement, can_be_reached
+from leyden.nodes.runtimes.local import nftables
+from leyden.nodes.runtimes.local.egress_policy import EgressPolicy, Opening
+from leyden.nodes.runtimes.local.placement import Placement, can_be_reached
 from leyden.values import replace
-from tests.contracts.runtimes import a_loopback_network
+from tests.nodes.contracts.runtimes import a_loopback_network
 from tests.programs import as_root_with_nft
 
 FIRST_UID = 7_000 << 16

@@ -11,39 +11,34 @@ import pytest
 from aiohttp import web
 from aiohttp.test_utils import TestServer
 
-from leyden.domain.nodes import Cause, Network, Node, Unknown
-from leyden.domain.observations import End, Observation
-from leyden.domain.starts import Start
-from leyden.domain.versions import OFFERED
-from leyden.errors import (
-    CannotStart,
-    ClusterAway,
-    NodeAway,
-    SetupError,
-)
-from leyden.lnd.chains import Chain, Neutrino
-from leyden.lnd.home import Tls
+from leyden.errors import CannotStart, ClusterAway, NodeAway, SetupError
 from leyden.lnd.trust import trusting_whenever
-from leyden.runtimes.base import LaunchSpec, Usage
-from leyden.runtimes.copies import Content
-from leyden.runtimes.kubernetes import manifests
-from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
-from leyden.runtimes.kubernetes.companions import Companion
-from leyden.runtimes.kubernetes.homes import KubernetesHomes
-from leyden.runtimes.kubernetes.informer import Informer
-from leyden.runtimes.kubernetes.kinds import Machine, Pod
-from leyden.runtimes.kubernetes.launches import Launches
-from leyden.runtimes.kubernetes.objects import Objects
-from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
-from leyden.runtimes.kubernetes.side import KubernetesSide
-from leyden.runtimes.kubernetes.template import Template
-from leyden.runtimes.kubernetes.view import View
-from leyden.runtimes.layout import Ground
-from leyden.runtimes.unknown import UnknownNodes
+from leyden.nodes.lnd.chains import Chain, Neutrino
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.rules.nodes import Cause, Network, Node, Unknown
+from leyden.nodes.rules.observations import End, Observation
+from leyden.nodes.rules.starts import Start
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.base import LaunchSpec, Usage
+from leyden.nodes.runtimes.copies import Content
+from leyden.nodes.runtimes.kubernetes import manifests
+from leyden.nodes.runtimes.kubernetes.api import MOST_TAIL, Api
+from leyden.nodes.runtimes.kubernetes.companions import Companion
+from leyden.nodes.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.nodes.runtimes.kubernetes.informer import Informer
+from leyden.nodes.runtimes.kubernetes.kinds import Machine, Pod
+from leyden.nodes.runtimes.kubernetes.launches import Launches
+from leyden.nodes.runtimes.kubernetes.objects import Objects
+from leyden.nodes.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.nodes.runtimes.kubernetes.side import KubernetesSide
+from leyden.nodes.runtimes.kubernetes.template import Template
+from leyden.nodes.runtimes.kubernetes.view import View
+from leyden.nodes.runtimes.local.layout import Ground
+from leyden.nodes.runtimes.unknown import UnknownNodes
 from leyden.values import Struct, replace
 from tests.authority import Authority
-from tests.domain.nodes import NOON, a_node
-from tests.runtimes.stand_in_cluster import StandInCluster
+from tests.nodes.rules.nodes import NOON, a_node
+from tests.nodes.runtimes.stand_in_cluster import StandInCluster
 from tests.waiting import until
 
 AUTHORITY = Authority()

@@ -16,28 +16,33 @@ from pathlib import Path
 
 import pytest
 
-from leyden import processes
-from leyden.domain.log_positions import BEGINNING, END
-from leyden.domain.nodes import Node, Type
-from leyden.domain.versions import Version
+from leyden.base import processes
 from leyden.errors import Away, CannotStart, SetupError
-from leyden.lnd import home, tail
-from leyden.lnd.chains import Chain
-from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting_whenever
-from leyden.runtimes.base import NO_CHANGES, STOPPED
-from leyden.runtimes.layout import Layout
-from leyden.runtimes.local import LocalRuntime
-from leyden.runtimes.local_homes import LocalHomes
-from leyden.runtimes.placement import MIB, Placement, Share, can_be_reached
+from leyden.nodes.lnd import home, tail
+from leyden.nodes.lnd.chains import Chain
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.rules.log_positions import BEGINNING, END
+from leyden.nodes.rules.nodes import Node, Type
+from leyden.nodes.rules.versions import Version
+from leyden.nodes.runtimes.base import NO_CHANGES, STOPPED
+from leyden.nodes.runtimes.local.layout import Layout
+from leyden.nodes.runtimes.local.local import LocalRuntime
+from leyden.nodes.runtimes.local.local_homes import LocalHomes
+from leyden.nodes.runtimes.local.placement import MIB, Placement, Share, can_be_reached
 from leyden.values import replace
 from tests.authority import Authority
-from tests.contracts.runtimes import LocalHands, RealHands, install_stand_in, start
 from tests.disks import fill, small_disk
-from tests.domain.nodes import a_node, some_settings
-from tests.lnd.test_log import INFO, LINE
 from tests.loop_work import cost
 from tests.metrics import unknown_nodes
+from tests.nodes.contracts.runtimes import (
+    LocalHands,
+    RealHands,
+    install_stand_in,
+    start,
+)
+from tests.nodes.lnd.test_log import INFO, LINE
+from tests.nodes.rules.nodes import a_node, some_settings
 from tests.waiting import until
 
 KILLED_HALF_WAY = """
@@ -45,9 +50,9 @@ import asyncio, os, signal, sys
 from leyden.values import replace
 from ipaddress import IPv4Network
 from pathlib import Path
-from leyden import processes
-from tests.contracts.runtimes import LocalHands, install_stand_in
-from tests.domain.nodes import a_node
+from leyden.base import processes
+from tests.nodes.contracts.runtimes import LocalHands, install_stand_in
+from tests.nodes.rules.nodes import a_node
 
 async def main(folder):
     hands = LocalHands(folder / "nodes", folder / "lnd")
@@ -107,7 +112,7 @@ async def test_killed_right_after_the_start_it_finds_its_lnd_again(
         KILLED_HALF_WAY,
         tmp_path,
         str(hands.placement.network),
-        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
     )
     assert await killed.wait() == -signal.SIGKILL
     (orphan,) = lnds_in(tmp_path)

@@ -6,20 +6,20 @@ import re
 
 import pytest
 
-from leyden.domain.nodes import Network, Type
-from leyden.domain.versions import OFFERED
 from leyden.errors import CannotStart
-from leyden.lnd import conf
-from leyden.lnd.chains import Bitcoind, Chain
-from leyden.lnd.home import Tls
-from leyden.runtimes.base import LaunchSpec
-from leyden.runtimes.kubernetes.companions import Companion
-from leyden.runtimes.kubernetes.installation import is_supported
-from leyden.runtimes.kubernetes.kinds import Release
-from leyden.runtimes.kubernetes.template import Template
-from leyden.runtimes.layout import Ground
+from leyden.nodes.lnd import conf
+from leyden.nodes.lnd.chains import Bitcoind, Chain
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.rules.nodes import Network, Type
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.base import LaunchSpec
+from leyden.nodes.runtimes.kubernetes.companions import Companion
+from leyden.nodes.runtimes.kubernetes.installation import is_supported
+from leyden.nodes.runtimes.kubernetes.kinds import Release
+from leyden.nodes.runtimes.kubernetes.template import Template
+from leyden.nodes.runtimes.local.layout import Ground
 from leyden.values import replace
-from tests.domain.nodes import a_node, some_settings
+from tests.nodes.rules.nodes import a_node, some_settings
 
 PASSWORD = "a password of the backend"
 BACKEND = Bitcoind(host="192.0.2.1:8332", user="leyden", password=PASSWORD)

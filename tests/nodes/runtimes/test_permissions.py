@@ -6,10 +6,10 @@ import pytest
 import yaml
 
 from leyden.errors import SetupError
-from leyden.runtimes.kubernetes import installation, permissions
-from tests.runtimes.stand_in_cluster import StandInCluster
+from leyden.nodes.runtimes.kubernetes import installation, permissions
+from tests.nodes.runtimes.stand_in_cluster import StandInCluster
 
-FILE = Path(__file__).parents[2] / "deploy/kubernetes/rbac.yaml"
+FILE = Path(__file__).parents[3] / "deploy/kubernetes/rbac.yaml"
 
 
 def test_the_manifest_grants_what_is_checked_and_no_more() -> None:

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.nodes import Cause
-from leyden.domain.observations import End
-from leyden.runtimes.kubernetes import pods
-from leyden.runtimes.kubernetes.kinds import (
+from leyden.nodes.rules.nodes import Cause
+from leyden.nodes.rules.observations import End
+from leyden.nodes.runtimes.kubernetes import pods
+from leyden.nodes.runtimes.kubernetes.kinds import (
     HELD,
     Condition,
     ContainerState,

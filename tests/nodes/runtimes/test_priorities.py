@@ -6,13 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from leyden import processes
-from leyden.domain.nodes import Node
-from leyden.domain.observations import State
-from leyden.runtimes.priorities import RUNNING, STARTING
-from tests.contracts.runtimes import LocalHands, install_stand_in, start
-from tests.domain.nodes import a_node
-from tests.processes.test_processes import SESSIONS_ARE_SCHEDULED, niceness_of_session
+from leyden.base import processes
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.observations import State
+from leyden.nodes.runtimes.local.priorities import RUNNING, STARTING
+from tests.base.processes.test_processes import (
+    SESSIONS_ARE_SCHEDULED,
+    niceness_of_session,
+)
+from tests.nodes.contracts.runtimes import LocalHands, install_stand_in, start
+from tests.nodes.rules.nodes import a_node
 from tests.waiting import until
 
 AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="needs root")

@@ -6,16 +6,16 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.nodes import Node
-from leyden.runtimes.base import STOPPED, Usage
-from leyden.runtimes.kubernetes import manifests, quantities, resource_metrics
-from leyden.runtimes.kubernetes.api import Api
-from leyden.runtimes.kubernetes.homes import KubernetesHomes
-from leyden.runtimes.kubernetes.resource_metrics import PodUsage, ResourceMetrics
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.base import STOPPED, Usage
+from leyden.nodes.runtimes.kubernetes import manifests, quantities, resource_metrics
+from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.nodes.runtimes.kubernetes.resource_metrics import PodUsage, ResourceMetrics
 from leyden.values import replace
-from tests.domain.nodes import a_node
-from tests.runtimes.stand_in_cluster import NAMESPACE, StandInCluster
-from tests.runtimes.test_kubernetes import Told
+from tests.nodes.rules.nodes import a_node
+from tests.nodes.runtimes.stand_in_cluster import NAMESPACE, StandInCluster
+from tests.nodes.runtimes.test_kubernetes import Told
 
 RUNS = replace(a_node(), process="uid-1")
 OTHER = replace(a_node(id="another"), process="uid-2")

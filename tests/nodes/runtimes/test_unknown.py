@@ -2,7 +2,7 @@
 
 import pytest
 
-from leyden.runtimes.unknown import UnknownNodes
+from leyden.nodes.runtimes.unknown import UnknownNodes
 from tests.metrics import unknown_nodes
 
 pytestmark = pytest.mark.usefixtures("no_unknown_nodes")

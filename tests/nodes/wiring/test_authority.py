@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from leyden.app import authorities
 from leyden.app.installation import running
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.certificates import previous_authorities, signing
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.certificates.constraints import Scope
+from leyden.base.database.secrets import Sealer, load_keyring
+from leyden.base.opening import opened
+from leyden.base.settings import Settings, load
 from leyden.errors import SetupError
-from leyden.services.operators import key_rotation
-from leyden.settings import Settings, load
-from leyden.storage.secrets import Sealer, load_keyring
+from leyden.nodes.certificates import previous_authorities, signing
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.certificates.constraints import Scope
+from leyden.nodes.wiring import authorities
+from leyden.operators import key_rotation
 from tests.ports import free_port
 
 OF_THE_TESTS = "operator:test"

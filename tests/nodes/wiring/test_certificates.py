@@ -11,20 +11,20 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from leyden import processes
 from leyden.app import installation
 from leyden.app.migration import migrate
-from leyden.domain.nodes import Action, Network, Node, Status, Type
-from leyden.domain.times import utc_now
+from leyden.base import processes
+from leyden.base.platform import Platform
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings, load
 from leyden.errors import SetupError
-from leyden.gateway.local import LocalGateway
-from leyden.runtimes.local import LocalRuntime
-from leyden.services.nodes import commands, creation, views
-from leyden.services.nodes.creation import NodeParameters
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
-from leyden.settings import Settings, load
+from leyden.nodes import commands, creation, views
+from leyden.nodes.creation import NodeParameters
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.rules.nodes import Action, Network, Node, Status, Type
+from leyden.nodes.runtimes.local.local import LocalRuntime
+from leyden.people import accounts
 from tests import pebble
 from tests.ports import free_port, free_ports
 from tests.programs import built

@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app import adoption, egress
-from leyden.app.clusters import images, joined, offered
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.domain.versions import OFFERED
+from leyden.base.opening import opened
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.settings import Settings
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.wiring import adoption, egress
+from leyden.nodes.wiring.clusters import images, joined, offered
 from leyden.values import replace
 
 DIGEST = "0" * 64

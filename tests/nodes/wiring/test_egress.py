@@ -9,15 +9,15 @@ from typing import Any, Literal
 
 import pytest
 
-from leyden.app import egress, local_egress
-from leyden.app.egress import Gate
+from leyden.base.settings import Settings
 from leyden.errors import Away
-from leyden.runtimes import nftables
-from leyden.runtimes.egress_policy import table_of
-from leyden.runtimes.layout import Layout
-from leyden.runtimes.placement import Placement
-from leyden.settings import Settings
-from tests.contracts.runtimes import a_loopback_network
+from leyden.nodes.runtimes.local import nftables
+from leyden.nodes.runtimes.local.egress_policy import table_of
+from leyden.nodes.runtimes.local.layout import Layout
+from leyden.nodes.runtimes.local.placement import Placement
+from leyden.nodes.wiring import egress, local_egress
+from leyden.nodes.wiring.egress import Gate
+from tests.nodes.contracts.runtimes import a_loopback_network
 from tests.ports import free_port
 from tests.programs import as_root_with_nft
 
@@ -25,7 +25,7 @@ from tests.programs import as_root_with_nft
 WITHOUT_NFT = (
     ["setpriv", "--bounding-set", "-net_admin"] if os.geteuid() == 0 else list[str]()
 )
-_LEYDEN = "from leyden.cli.main import main; main()"
+_LEYDEN = "from leyden.app.main import main; main()"
 EVERYWHERE = "0.0.0.0"  # noqa: S104  it is refused
 LOOPBACK = ["127.0.0.1", "127.8.9.10", "::1", "[::1]", "localhost", "::ffff:127.0.0.1"]
 PUBLIC = [EVERYWHERE, "::", "", "192.168.1.7", "fe80::1", "45.1.2.3", "no.such.invalid"]

@@ -10,25 +10,25 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
-from leyden import processes
-from leyden.app import authorities, identity
 from leyden.app.installation import running
 from leyden.app.migration import migrate
-from leyden.certificates.authority import Authority, open_or_create
+from leyden.base import processes
+from leyden.base.database.secrets import Sealer, load_keyring
 from leyden.errors import SetupError
-from leyden.storage.secrets import Sealer, load_keyring
-from tests.app.test_authority import settings
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.wiring import authorities, identity
+from tests.nodes.wiring.test_authority import settings
 
 AT_ONCE = 4
 # They wait for one another, so that they begin in the same moment.
 MIGRATES = """
 import sys
 from pathlib import Path
-from leyden.services.operators import sealing_keys
+from leyden.base.database import sealing_keys
 from leyden.app.migration import migrate
-from leyden.storage import schema
-from leyden.certificates import signing
-from leyden.settings import Settings
+from leyden.base.database import schema
+from leyden.nodes.certificates import signing
+from leyden.base.settings import Settings
 print("ready", flush=True)
 sys.stdin.readline()
 migrate(Settings(home=sys.argv[1], database_url=sys.argv[2]))
@@ -88,7 +88,7 @@ def test_making_the_authority_waits_for_whoever_makes_it(tmp_path: Path) -> None
     """Killed at the same time or not: what two have begun, one of them has made."""
     code = (
         "import sys; from datetime import UTC, datetime; from pathlib import Path;"
-        "from leyden.certificates import signing; print('ready', flush=True);"
+        "from leyden.nodes.certificates import signing; print('ready', flush=True);"
         "sys.stdin.readline();"
         "signing.create(Path(sys.argv[1]), datetime.now(UTC))"
     )
@@ -145,7 +145,7 @@ async def test_a_root_key_that_is_not_the_roots_ends_the_start(tmp_path: Path) -
 
 def test_whoever_holds_a_lock_is_alone(tmp_path: Path) -> None:
     code = (
-        "import sys; from pathlib import Path; from leyden import processes;"
+        "import sys; from pathlib import Path; from leyden.base import processes;"
         "held = processes.locked(Path(sys.argv[1])); held.__enter__(); print('in')"
     )
     words = [sys.executable, "-c", code, str(tmp_path / "lock")]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app import gateways
+from leyden.base.settings import Settings, load
 from leyden.errors import SetupError
-from leyden.gateway.routes import Listener
-from leyden.settings import Settings, load
+from leyden.nodes.gateway.routes import Listener
+from leyden.nodes.wiring import gateways
 from leyden.values import replace
 
 

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app.home import holder, only_one
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.settings import Settings
+from leyden.nodes.wiring.home import holder, only_one
 
 HOLDS = """
 import sys, time
-from leyden.app.home import only_one
-from leyden.settings import Settings
+from leyden.nodes.wiring.home import only_one
+from leyden.base.settings import Settings
 with only_one(Settings(home=sys.argv[1], database_url=sys.argv[2])):
     print("holds", flush=True)
     time.sleep(60)

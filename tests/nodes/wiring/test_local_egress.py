@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from leyden.app import local_egress, node_openings
-from leyden.domain.nodes import Network
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.lnd.chains import Bitcoind, Btcd, Chain, Neutrino
-from leyden.runtimes import nftables
-from leyden.runtimes.egress_policy import Opening
-from leyden.runtimes.layout import Ground
-from leyden.runtimes.placement import Placement
-from leyden.settings import Settings
+from leyden.nodes.lnd.chains import Bitcoind, Btcd, Chain, Neutrino
+from leyden.nodes.rules.nodes import Network
+from leyden.nodes.runtimes.local import nftables
+from leyden.nodes.runtimes.local.egress_policy import Opening
+from leyden.nodes.runtimes.local.layout import Ground
+from leyden.nodes.runtimes.local.placement import Placement
+from leyden.nodes.wiring import local_egress, node_openings
 from leyden.values import replace
-from tests.contracts.runtimes import a_loopback_network
+from tests.nodes.contracts.runtimes import a_loopback_network
 from tests.programs import as_root_with_nft
 
 BTCD = Btcd(host="127.0.0.1:18556", user="u", password="p", certificate=b"c")

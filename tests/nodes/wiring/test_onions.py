@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from leyden.app import onions
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.settings import Settings
-from leyden.tor.control import ControlPort
+from leyden.nodes.onions.control import ControlPort
+from leyden.nodes.wiring import onions
 
 TOR = {"tor_control": "127.0.0.1:9051", "peer_ports": "21000-21999"}
 

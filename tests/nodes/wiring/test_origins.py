@@ -4,18 +4,18 @@ import ssl
 from ipaddress import IPv4Network
 from pathlib import Path
 
-from leyden.app.origins import outdated
-from leyden.domain.nodes import Node, Status
-from leyden.domain.versions import Version
-from leyden.lnd import home
-from leyden.lnd.chains import Chain, Neutrino
-from leyden.lnd.home import Tls
-from leyden.lnd.options import Options
-from leyden.runtimes.layout import Layout
-from leyden.runtimes.local import LocalRuntime
-from leyden.runtimes.placement import Placement
+from leyden.nodes.lnd import home
+from leyden.nodes.lnd.chains import Chain, Neutrino
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.lnd.options import Options
+from leyden.nodes.rules.nodes import Node, Status
+from leyden.nodes.rules.versions import Version
+from leyden.nodes.runtimes.local.layout import Layout
+from leyden.nodes.runtimes.local.local import LocalRuntime
+from leyden.nodes.runtimes.local.placement import Placement
+from leyden.nodes.wiring.origins import outdated
 from leyden.values import replace
-from tests.domain.nodes import a_node
+from tests.nodes.rules.nodes import a_node
 
 OURS = ("https://a.example", "https://b.example:8443")
 

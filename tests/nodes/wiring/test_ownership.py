@@ -8,21 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app import adoption, identity, ownership
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.app.ownership import registered
-from leyden.domain.accounts import Organization
-from leyden.domain.nodes import DesiredState, Node, Status
-from leyden.domain.starts import Start
-from leyden.domain.times import utc_now
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings
+from leyden.base.tasks.rows.tasks import Claim
 from leyden.errors import Lost, SetupError
-from leyden.services.nodes.fleet import EVERYTHING, NODE, OF_THE_HOME, WATCH
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.homes import Process
-from leyden.storage.tasks import Claim
-from tests.domain.nodes import a_node
+from leyden.nodes.fleet import EVERYTHING, NODE, OF_THE_HOME, WATCH
+from leyden.nodes.rows.homes import Process
+from leyden.nodes.rules.nodes import DesiredState, Node, Status
+from leyden.nodes.rules.starts import Start
+from leyden.nodes.wiring import adoption, identity, ownership
+from leyden.nodes.wiring.ownership import registered
+from tests.nodes.rules.nodes import a_node
 
 MINUTE = timedelta(minutes=1)
 

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from leyden.app import gateways, peer_addresses
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.gateway.listener_options import OWN_ADDRESSES
-from leyden.runtimes.arrivals import Arrivals, PortLimits
-from leyden.settings import Settings
+from leyden.nodes.gateway.listener_options import OWN_ADDRESSES
+from leyden.nodes.runtimes.local.arrivals import Arrivals, PortLimits
+from leyden.nodes.wiring import gateways, peer_addresses
 from leyden.values import replace
 
 PORTS = "21000-21999"

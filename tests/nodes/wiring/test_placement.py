@@ -5,12 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app import placement
-from leyden.domain.nodes import Type
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.placement import MIB, SHARES
-from leyden.settings import Settings
+from leyden.nodes.rules.nodes import Type
+from leyden.nodes.runtimes.local.cgroups import Cgroups
+from leyden.nodes.runtimes.local.placement import MIB, SHARES
+from leyden.nodes.wiring import placement
 
 
 def test_settings_say_how_large_a_share_is(tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from leyden.app.programs import Binary, shared_copies
-from leyden.domain.versions import Version
+from leyden.nodes.rules.versions import Version
+from leyden.nodes.wiring.programs import Binary, shared_copies
 
 VERSION = Version.of("v0.20.2-beta")
 OTHER = Version.of("v0.21.2-beta")

@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain.nodes import RuntimeName, Status
-from tests.cli.conftest import Typed, add_nodes, told
-from tests.domain.nodes import NOON, a_node
+from leyden.nodes.rules.nodes import RuntimeName, Status
+from tests.app.cli.conftest import Typed, add_nodes, told
+from tests.nodes.rules.nodes import NOON, a_node
 
 OLD = a_node()
 NEW = a_node(

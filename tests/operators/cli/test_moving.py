@@ -5,14 +5,14 @@ from typing import Any
 
 import pytest
 
-from leyden import settings
-from leyden.domain.nodes import Node, RuntimeName
-from leyden.domain.relocations import Step
-from leyden.domain.versions import OFFERED
-from leyden.runtimes import layout
-from leyden.services.platform import Platform
-from tests.cli.conftest import Typed, add_nodes, on_platform
-from tests.domain.nodes import a_node
+from leyden.base import settings
+from leyden.base.platform import Platform
+from leyden.nodes.rules.nodes import Node, RuntimeName
+from leyden.nodes.rules.relocations import Step
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.local import layout
+from tests.app.cli.conftest import Typed, add_nodes, on_platform
+from tests.nodes.rules.nodes import a_node
 
 DIGEST = "0" * 64
 NODE = a_node().id

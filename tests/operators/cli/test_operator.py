@@ -6,20 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from leyden import settings
-from leyden.app.opening import opened
-from leyden.app.shop import shop_of
-from leyden.domain.keys import is_key
+from leyden.base import settings
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.channels.rows.treasury_checks import TreasuryCheck
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import shop_of
 from leyden.errors import Unauthorized
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.people import api_keys
-from leyden.services.people import sign_in as signing_in
-from leyden.services.platform import Platform
-from leyden.storage.treasury_checks import TreasuryCheck
+from leyden.people import api_keys
+from leyden.people import sign_in as signing_in
+from leyden.people.rules.keys import is_key
 from leyden.values import replace
 from tests.alarms import check_alarms
-from tests.cli.conftest import Typed, on_platform, told
-from tests.services.shop_harness import PRICE, ShopHarness
+from tests.app.cli.conftest import Typed, on_platform, told
+from tests.channels.shop_harness import PRICE, ShopHarness
 
 
 @pytest.fixture

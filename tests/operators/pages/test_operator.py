@@ -5,9 +5,9 @@ import uuid
 
 import pytest
 
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
-from tests.web.visitor import Visitor
+from leyden.base.platform import Platform
+from leyden.people import accounts
+from tests.base.pages.visitor import Visitor
 
 ROOMS = (
     "",

@@ -2,19 +2,19 @@
 
 import pytest
 
-from leyden.domain.orders import Status
-from leyden.services.channels.checkout import open_ticket
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
+from leyden.base.pages.state_map import SIDE, patches
+from leyden.base.platform import Platform
+from leyden.channels.checkout import open_ticket
+from leyden.channels.rules.orders import Status
+from leyden.people import accounts
 from leyden.values import replace
-from leyden.web.state_map import SIDE, patches
 from tests.alarms import check_alarms
-from tests.api.flow.conftest import World
-from tests.services.fleet_harness import FleetHarness
-from tests.services.test_upkeep import FakeAuctionAccount
-from tests.web.test_channels import ordered, until
-from tests.web.test_nodes import made
-from tests.web.visitor import Visitor
+from tests.base.pages.visitor import Visitor
+from tests.channels.api.flow.conftest import World
+from tests.channels.pages.test_channels import ordered, until
+from tests.channels.test_upkeep import FakeAuctionAccount
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.pages.test_nodes import made
 
 
 @pytest.fixture

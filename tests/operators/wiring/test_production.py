@@ -10,7 +10,15 @@ from aiohttp import web
 from aiohttp.test_utils import TestServer
 
 from leyden.app import installation
-from leyden.app.production import (
+from leyden.backups.rows.backup_results import BackupResult
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings
+from leyden.errors import SetupError
+from leyden.nodes.rules.versions import OFFERED
+from leyden.operators.production import (
     ITEMS,
     Result,
     chains,
@@ -19,14 +27,6 @@ from leyden.app.production import (
     names,
     upkeep,
 )
-from leyden.domain.times import utc_now
-from leyden.domain.versions import OFFERED
-from leyden.errors import SetupError
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.backup_results import BackupResult
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
 from leyden.values import replace
 from tests.ports import free_port
 

@@ -5,9 +5,9 @@ from functools import partial
 
 import pytest
 
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from tests.api.conftest import Caller
+from leyden.base.platform import Platform
+from leyden.people import api_keys
+from tests.base.api.conftest import Caller
 from tests.conftest import NOW
 
 

@@ -1,8 +1,8 @@
 """What an organization may have, as its keys are told."""
 
-from leyden.services.platform import Platform
-from leyden.services.shared import quotas
-from tests.api.conftest import Caller
+from leyden.base.platform import Platform
+from leyden.people import quotas
+from tests.base.api.conftest import Caller
 from tests.conftest import NOW
 
 

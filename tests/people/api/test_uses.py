@@ -4,10 +4,10 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from leyden.api.key_usage import Uses
-from leyden.services.platform import Platform
-from leyden.storage.database import Database
-from tests.api.conftest import Caller
+from leyden.base.database.database import Database
+from leyden.base.platform import Platform
+from leyden.people.api.key_usage import Uses
+from tests.base.api.conftest import Caller
 from tests.conftest import NOW
 from tests.waiting import until
 

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.sign_in import totp_code
+from leyden.base.platform import Platform
+from leyden.base.rules.sign_in import totp_code
 from leyden.errors import NotFound
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
-from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import PASSWORD
-from tests.web.visitor import Visitor
+from leyden.people import accounts
+from tests.base.pages.conftest import PASSWORD
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
 
 NEW = "two lamps in the harbour"
 CODES = re.compile(r"\b[0-9a-hj-kmnp-tv-z]{5}-[0-9a-hj-kmnp-tv-z]{5}\b(?=\n)")

@@ -4,18 +4,18 @@ import base64
 import re
 from datetime import timedelta
 
-from leyden.domain import node_settings
-from leyden.domain.accounts import Role
-from leyden.services.channels import corrections
-from leyden.services.channels.corrections import Correction
-from leyden.services.nodes import failures
-from leyden.services.people import activity
-from leyden.services.platform import Platform
-from leyden.storage.statements import Statement
-from leyden.web.site import Site
-from tests.services.fleet_harness import SETTINGS, FleetHarness
-from tests.web.conftest import person
-from tests.web.visitor import Visitor
+from leyden.app.serving.site import Site
+from leyden.base.database.statements import Statement
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.channels.money import corrections
+from leyden.channels.money.corrections import Correction
+from leyden.nodes import failures
+from leyden.nodes.rules import node_settings
+from leyden.people import activity
+from tests.base.pages.conftest import person
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import SETTINGS, FleetHarness
 
 CERTIFICATE = (
     "-----BEGIN CERTIFICATE-----\n"

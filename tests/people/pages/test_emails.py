@@ -5,20 +5,20 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain.accounts import Role
-from leyden.domain.events import INSTALLATION, Event
-from leyden.services.deliveries.emailing import Emailing
-from leyden.services.people import accounts
-from leyden.services.people.email_choices import IMPORTANT
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.web.site import Site
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.base.settings import Settings
+from leyden.events.emailing import Emailing
+from leyden.events.rules.events import INSTALLATION, Event
+from leyden.people import accounts
+from leyden.people.email_choices import IMPORTANT
+from tests.base.pages.conftest import PASSWORD, person
+from tests.base.pages.mailroom import LINK, SENDS_EMAILS
+from tests.base.pages.visitor import Shown, Visitor
+from tests.events.emailed import ORIGIN, send_emails
 from tests.mail_server import MailServer, text
-from tests.services.emailed import ORIGIN, send_emails
-from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import PASSWORD, person
-from tests.web.mailroom import LINK, SENDS_EMAILS
-from tests.web.visitor import Shown, Visitor
+from tests.nodes.fleet_harness import FleetHarness
 
 ALICE, NEW = "alice@example.org", "alice@harbour.test"
 ACCOUNT = "/app/account"

@@ -6,14 +6,14 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain.accounts import Role
-from leyden.domain.keys import is_key
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
 from leyden.errors import Unauthorized
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from leyden.web.site import Site
-from tests.web.conftest import person
-from tests.web.visitor import Visitor
+from leyden.people import api_keys
+from leyden.people.rules.keys import is_key
+from tests.base.pages.conftest import person
+from tests.base.pages.visitor import Visitor
 
 
 async def make(visitor: Visitor, **changes: object) -> tuple[int, str]:

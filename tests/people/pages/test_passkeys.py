@@ -5,11 +5,11 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.services.platform import Platform
-from tests.services.fleet_harness import FleetHarness
-from tests.web.authenticator import Authenticator
-from tests.web.conftest import PASSWORD
-from tests.web.visitor import HOST, Shown, Visitor
+from leyden.base.platform import Platform
+from tests.base.pages.authenticator import Authenticator
+from tests.base.pages.conftest import PASSWORD
+from tests.base.pages.visitor import HOST, Shown, Visitor
+from tests.nodes.fleet_harness import FleetHarness
 
 HERE = f"http://{HOST}"
 ACCOUNT = "/app/account"

@@ -5,27 +5,27 @@ from functools import partial
 
 import pytest
 
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
 from leyden.errors import TooMany
-from leyden.services.deliveries import letters
-from leyden.services.deliveries.emailing import Emailing
-from leyden.services.people import accounts, resets
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.email_links import LinkKind
-from leyden.web.site import Site
+from leyden.events import letters
+from leyden.events.emailing import Emailing
+from leyden.events.rows.email_links import LinkKind
+from leyden.people import accounts, resets
+from tests.base.pages.authenticator import Authenticator
+from tests.base.pages.conftest import PASSWORD
+from tests.base.pages.mailroom import LINK, SENDS_EMAILS
+from tests.base.pages.visitor import Shown, Visitor
+from tests.events.emailed import send_emails
 from tests.mail_server import MailServer
-from tests.services.emailed import send_emails
-from tests.services.fleet_harness import FleetHarness
-from tests.web.authenticator import Authenticator
-from tests.web.conftest import PASSWORD
-from tests.web.mailroom import LINK, SENDS_EMAILS
-from tests.web.test_account import enrolled
-from tests.web.test_emails import confirmed
-from tests.web.test_passkeys import HERE
-from tests.web.test_passkeys import _add as add_passkey
-from tests.web.test_passkeys import _enter as enter_by_passkey
-from tests.web.test_team import invite
-from tests.web.visitor import Shown, Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.people.pages.test_account import enrolled
+from tests.people.pages.test_emails import confirmed
+from tests.people.pages.test_passkeys import HERE
+from tests.people.pages.test_passkeys import _add as add_passkey
+from tests.people.pages.test_passkeys import _enter as enter_by_passkey
+from tests.people.pages.test_team import invite
 
 ALICE = "alice@example.org"
 NEW = "two lamps in the harbour"

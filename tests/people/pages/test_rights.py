@@ -4,18 +4,18 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from leyden.domain.accounts import Role
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database, open_database
-from leyden.storage.secrets import Sealer
-from tests.services.fleet_harness import FleetHarness
-from tests.services.hesitant import Hesitant
-from tests.web.conftest import PASSWORD, person
-from tests.web.test_channels import ONCE
-from tests.web.test_team import roles, user_id
-from tests.web.visitor import Visitor
+from leyden.base.database.database import Database, open_database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.base.settings import Settings
+from leyden.people import accounts
+from tests.base.pages.conftest import PASSWORD, person
+from tests.base.pages.visitor import Visitor
+from tests.channels.hesitant import Hesitant
+from tests.channels.pages.test_channels import ONCE
+from tests.nodes.fleet_harness import FleetHarness
+from tests.people.pages.test_team import roles, user_id
 
 
 @pytest.fixture

@@ -7,16 +7,16 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.domain.sign_in import totp_code
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.rules.sign_in import totp_code
 from leyden.errors import Unauthorized
-from leyden.services.people import passwords, sign_in
-from leyden.services.platform import Platform
-from leyden.web.site import Site
-from tests.services.fleet_harness import FleetHarness
+from leyden.people import passwords, sign_in
+from tests.base.pages.conftest import PASSWORD
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
+from tests.people.pages.test_team import invite
 from tests.waiting import until
-from tests.web.conftest import PASSWORD
-from tests.web.test_team import invite
-from tests.web.visitor import Visitor
 
 RFC_SECRET = b"12345678901234567890"
 

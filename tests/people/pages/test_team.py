@@ -6,14 +6,14 @@ from html import unescape
 
 import pytest
 
-from leyden.domain.accounts import Role, new_id
-from leyden.services.people import invitations
-from leyden.services.platform import Platform
-from leyden.storage.invitations import Invitation
-from leyden.web.site import Site
-from tests.services.fleet_harness import FleetHarness
-from tests.web.conftest import PASSWORD, person
-from tests.web.visitor import Visitor
+from leyden.app.serving.site import Site
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role, new_id
+from leyden.people import invitations
+from leyden.people.rows.invitations import Invitation
+from tests.base.pages.conftest import PASSWORD, person
+from tests.base.pages.visitor import Visitor
+from tests.nodes.fleet_harness import FleetHarness
 
 
 async def invite(visitor: Visitor, email: str, role: str = "developer") -> str:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from leyden.domain.keys import PREFIX, hint, is_key, write_key
+from leyden.people.rules.keys import PREFIX, hint, is_key, write_key
 
 
 @given(st.binary(min_size=32, max_size=32))

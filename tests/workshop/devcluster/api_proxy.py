@@ -21,11 +21,11 @@ import aiohttp
 import yaml
 from aiohttp import web
 
-from leyden.runtimes.kubernetes import access
-from leyden.runtimes.kubernetes.access import Access
+from leyden.nodes.runtimes.kubernetes import access
+from leyden.nodes.runtimes.kubernetes.access import Access
 from leyden.values import replace
 from tests.authority import Authority
-from tests.devcluster.clusters import DevCluster
+from tests.workshop.devcluster.clusters import DevCluster
 
 _HOST: Final = "127.0.0.1"
 _OF_NODES: Final = frozenset(

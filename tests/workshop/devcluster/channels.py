@@ -8,15 +8,15 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from leyden.base.settings import Settings
+from leyden.channels.payments.treasury import Treasury
 from leyden.errors import NodeRefused
-from leyden.payments.treasury import Treasury
-from leyden.settings import Settings
 from leyden.values import replace
 from leyden_workshop.devnet import actions
 from leyden_workshop.devnet.network import Network, stop
-from tests.contracts.treasuries import owners_access
-from tests.devnet.conftest import some_ports
+from tests.channels.contracts.treasuries import owners_access
 from tests.programs import built
+from tests.workshop.devnet.conftest import some_ports
 
 CAPACITY: Final = 2_000_000
 THEIRS: Final = 700_000  # pushed to the node's side of it

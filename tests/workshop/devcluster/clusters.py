@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache, place
-from leyden.processes import Identity, identify
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.build import default_cache, place
+from leyden.base.processes import Identity, identify
 from leyden_workshop.devcluster import binaries, images, namespaces, packages
 from leyden_workshop.devcluster.addresses import Block
 from leyden_workshop.devcluster.places import Places

@@ -17,9 +17,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from tests.devcluster.api_proxy import ApiProxy, Moment
-from tests.devcluster.clusters import DevCluster, kill
 from tests.reaper import descendants
+from tests.workshop.devcluster.api_proxy import ApiProxy, Moment
+from tests.workshop.devcluster.clusters import DevCluster, kill
 
 _AWAY_S: Final = 0.7
 _CHUNK: Final = 1 << 16

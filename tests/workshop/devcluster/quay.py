@@ -22,9 +22,15 @@ from typing import Any, Self
 
 import yaml
 
-from tests.devcluster.clusters import LEYDEN, DevCluster, lnd_image, program, until
+from tests.workshop.devcluster.clusters import (
+    LEYDEN,
+    DevCluster,
+    lnd_image,
+    program,
+    until,
+)
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 DOMAIN = "nodes.example.com"
 PEER_HOST, PEER_PORT = "peers.example.com", 21000
 STEP_S = 240

@@ -18,11 +18,11 @@ from typing import Any, Final, Self
 
 import aiohttp
 
-from leyden import processes
-from leyden.settings import Settings
+from leyden.base import processes
+from leyden.base.settings import Settings
 from leyden.values import asdict
-from tests.devcluster.clusters import LEYDEN
-from tests.devcluster.test_platform import Conflict, Customer, wish
+from tests.workshop.devcluster.clusters import LEYDEN
+from tests.workshop.devcluster.test_platform import Conflict, Customer, wish
 
 _WITHIN_S: Final = 240  # of which a start takes 15 on a busy machine
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from leyden.runtimes.kubernetes import permissions, trials
+from leyden.nodes.runtimes.kubernetes import permissions, trials
 from leyden_workshop.devcluster import binaries, namespaces
 from leyden_workshop.devcluster.places import Places
-from tests.devcluster.clusters import DevCluster, until
+from tests.nodes.runtimes.test_manifests import NODE, TEMPLATE, WITH_COMPANION
 from tests.programs import built, require
-from tests.runtimes.test_manifests import NODE, TEMPLATE, WITH_COMPANION
+from tests.workshop.devcluster.clusters import DevCluster, until
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(600)]
 

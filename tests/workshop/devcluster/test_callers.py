@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from leyden.daemons import catalogue
-from leyden.runtimes.kubernetes import access, callers
-from leyden.runtimes.kubernetes.api import connect
+from leyden.base.daemons import catalogue
+from leyden.nodes.runtimes.kubernetes import access, callers
+from leyden.nodes.runtimes.kubernetes.api import connect
 from leyden_workshop.devcluster.certificates import Subject, authority, issue
-from tests.devcluster import harbour
-from tests.devcluster.clusters import DevCluster, until
+from tests.workshop.devcluster import harbour
+from tests.workshop.devcluster.clusters import DevCluster, until
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.devcluster.clusters import DevCluster
+from tests.workshop.devcluster.clusters import DevCluster
 
-MANIFEST = Path(__file__).parents[2] / "deploy/kubernetes/leyden.yaml"
+MANIFEST = Path(__file__).parents[3] / "deploy/kubernetes/leyden.yaml"
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(300)]
 

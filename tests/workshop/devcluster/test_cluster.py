@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons import catalogue
-from leyden.daemons.build import default_cache
-from leyden.processes import Identity, alive, identify
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.build import default_cache
+from leyden.base.processes import Identity, alive, identify
 from leyden_workshop.devcluster import cgroups, images, namespaces, packages
 from leyden_workshop.devcluster.certificates import Pair, Subject, authority, issue
-from tests.devcluster import harbour
-from tests.devcluster.clusters import DevCluster, program, until, within
 from tests.programs import needs
 from tests.reaper import descendants
+from tests.workshop.devcluster import harbour
+from tests.workshop.devcluster.clusters import DevCluster, program, until, within
 
 pytestmark = [pytest.mark.real, pytest.mark.timeout(900)]
 

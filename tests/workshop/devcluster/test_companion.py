@@ -8,7 +8,7 @@ from leyden_workshop.devcluster import binaries
 from tests.go_tests import assert_its_own_tests_pass
 from tests.programs import built
 
-FOLDER = Path(__file__).parents[2] / "companion"
+FOLDER = Path(__file__).parents[3] / "companion"
 
 
 @pytest.mark.real

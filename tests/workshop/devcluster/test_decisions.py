@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from leyden import processes
+from leyden.base import processes
 from leyden.errors import SetupError
 from leyden_workshop.devcluster import decisions
 from leyden_workshop.devcluster.places import Cluster, Places

@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from leyden.daemons.build import default_cache
-from leyden.daemons.progress import quiet
+from leyden.base.daemons.build import default_cache
+from leyden.base.daemons.progress import quiet
 from leyden.errors import SetupError
 from leyden_workshop.devcluster import images, packages
 from leyden_workshop.devcluster.images import Image

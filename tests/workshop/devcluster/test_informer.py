@@ -9,12 +9,12 @@ from typing import cast
 import pytest
 from msgspec import Raw
 
-from leyden.runtimes.kubernetes import access
-from leyden.runtimes.kubernetes.api import Api, Change, connect
-from leyden.runtimes.kubernetes.informer import Informer
-from leyden.runtimes.kubernetes.kinds import ConfigMap
-from tests.devcluster.clusters import DevCluster, kill
+from leyden.nodes.runtimes.kubernetes import access
+from leyden.nodes.runtimes.kubernetes.api import Api, Change, connect
+from leyden.nodes.runtimes.kubernetes.informer import Informer
+from leyden.nodes.runtimes.kubernetes.kinds import ConfigMap
 from tests.waiting import until
+from tests.workshop.devcluster.clusters import DevCluster, kill
 
 _TOO_OLD = (
     b'{"kind": "Status", "code": 410, "reason": "Expired",'

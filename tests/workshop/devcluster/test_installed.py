@@ -20,19 +20,19 @@ from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from leyden_workshop.devcluster.images import by_digest
 from tests import noise
 from tests.cluster import ensure_up
-from tests.devcluster import quay as quays
-from tests.devcluster.clusters import (
+from tests.images import bench
+from tests.installations import SETTINGS
+from tests.programs import built
+from tests.workshop.devcluster import quay as quays
+from tests.workshop.devcluster.clusters import (
     DevCluster,
     companion_image,
     lnds_of,
     processes_of,
     until,
 )
-from tests.devcluster.outages import DatabaseOutage
-from tests.devcluster.quay import Customer, Owner, Quay, Traffic
-from tests.images import bench
-from tests.installations import SETTINGS
-from tests.programs import built
+from tests.workshop.devcluster.outages import DatabaseOutage
+from tests.workshop.devcluster.quay import Customer, Owner, Quay, Traffic
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(900)]
 

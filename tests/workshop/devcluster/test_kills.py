@@ -14,14 +14,14 @@ from typing import Any
 import pytest
 
 from leyden.app.migration import migrate
-from leyden.settings import Settings
+from leyden.base.settings import Settings
 from leyden.values import replace
 from tests.cluster import ensure_up
-from tests.devcluster import quay as quays
-from tests.devcluster.api_proxy import ApiProxy, Moment, proxied
-from tests.devcluster.clusters import DevCluster, lnds_of
-from tests.devcluster.served import Served
-from tests.devcluster.test_platform import Shore, free, given, shore
+from tests.workshop.devcluster import quay as quays
+from tests.workshop.devcluster.api_proxy import ApiProxy, Moment, proxied
+from tests.workshop.devcluster.clusters import DevCluster, lnds_of
+from tests.workshop.devcluster.served import Served
+from tests.workshop.devcluster.test_platform import Shore, free, given, shore
 
 __all__ = ["given", "shore"]
 

@@ -13,12 +13,13 @@ from contextlib import asynccontextmanager
 import pytest
 
 from leyden.app.migration import migrate
-from leyden.settings import Settings
+from leyden.base.settings import Settings
 from leyden.values import replace
 from leyden_workshop.devcluster import namespaces
-from tests.devcluster import quay as quays
-from tests.devcluster.clusters import DevCluster, lnds_of
-from tests.devcluster.test_platform import (
+from tests.metrics import unknown_nodes
+from tests.workshop.devcluster import quay as quays
+from tests.workshop.devcluster.clusters import DevCluster, lnds_of
+from tests.workshop.devcluster.test_platform import (
     Shore,
     as_admin,
     customer_of,
@@ -28,7 +29,6 @@ from tests.devcluster.test_platform import (
     running,
     shore,
 )
-from tests.metrics import unknown_nodes
 
 __all__ = ["given", "shore"]
 

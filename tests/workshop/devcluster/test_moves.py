@@ -10,23 +10,23 @@ from typing import Any
 import aiohttp
 import pytest
 
-from leyden.app import adoption, node_moves
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.domain.nodes import RuntimeName
-from leyden.domain.relocations import Relocation, Step
-from leyden.domain.starts import NEVER
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
 from leyden.errors import ClusterRefused, NotAllowed, SetupError
-from leyden.runtimes import census, layout
-from leyden.runtimes.kubernetes.kinds import COPIER_LABEL
-from leyden.runtimes.kubernetes.side import KubernetesSide
-from leyden.services.nodes import launch_specs
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.nodes import launch_specs
+from leyden.nodes.rules.nodes import RuntimeName
+from leyden.nodes.rules.relocations import Relocation, Step
+from leyden.nodes.rules.starts import NEVER
+from leyden.nodes.runtimes.kubernetes.kinds import COPIER_LABEL
+from leyden.nodes.runtimes.kubernetes.side import KubernetesSide
+from leyden.nodes.runtimes.local import census, layout
+from leyden.nodes.wiring import adoption, node_moves
 from leyden.values import replace
-from tests.devcluster.channels import pier
-from tests.devcluster.clusters import kill
-from tests.devcluster.test_platform import (
+from tests.workshop.devcluster.channels import pier
+from tests.workshop.devcluster.clusters import kill
+from tests.workshop.devcluster.test_platform import (
     Customer,
     Shore,
     as_admin,

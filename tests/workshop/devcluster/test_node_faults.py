@@ -13,19 +13,19 @@ from pathlib import Path
 
 import pytest
 
-from leyden.domain.nodes import Node
-from leyden.domain.versions import OFFERED
 from leyden.errors import CannotStart, Conflict, NodeAway
-from leyden.runtimes.kubernetes import manifests
-from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.kubernetes import manifests
+from leyden.nodes.runtimes.kubernetes.runtime import KubernetesRuntime
 from leyden.values import replace
-from tests.contracts.pods import NAMESPACE, PodHands, pods_of
-from tests.contracts.runtimes import start
-from tests.devcluster.api_proxy import Watches, proxied
-from tests.devcluster.clusters import DevCluster, kill
-from tests.domain.nodes import a_node
 from tests.metrics import unknown_nodes
+from tests.nodes.contracts.pods import NAMESPACE, PodHands, pods_of
+from tests.nodes.contracts.runtimes import start
+from tests.nodes.rules.nodes import a_node
 from tests.waiting import until
+from tests.workshop.devcluster.api_proxy import Watches, proxied
+from tests.workshop.devcluster.clusters import DevCluster, kill
 
 pytestmark = [
     pytest.mark.real,

@@ -28,31 +28,32 @@ from typing import Any
 import psycopg
 import pytest
 
-from leyden.app import node_moves
 from leyden.app.migration import migrate
-from leyden.domain.nodes import RuntimeName
-from leyden.domain.relocations import Step
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
 from leyden.errors import DatabaseAway, NotAllowed, Stale
-from leyden.runtimes import census, layout
-from leyden.runtimes.kubernetes import access, pods
-from leyden.runtimes.kubernetes.api import connect
-from leyden.runtimes.kubernetes.informer import Informer
-from leyden.runtimes.kubernetes.kinds import COPIER_LABEL, Pod
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.nodes.rules.nodes import RuntimeName
+from leyden.nodes.rules.relocations import Step
+from leyden.nodes.runtimes.kubernetes import access, pods
+from leyden.nodes.runtimes.kubernetes.api import connect
+from leyden.nodes.runtimes.kubernetes.informer import Informer
+from leyden.nodes.runtimes.kubernetes.kinds import COPIER_LABEL, Pod
+from leyden.nodes.runtimes.local import census, layout
+from leyden.nodes.wiring import node_moves
 from leyden.values import replace
 from tests.cluster import ensure_up
-from tests.devcluster import quay as quays
-from tests.devcluster.api_proxy import Moment, proxied
-from tests.devcluster.clusters import DevCluster, lnd_image, lnds_of, until
-from tests.devcluster.outages import (
+from tests.reaper import in_memory
+from tests.workshop.devcluster import quay as quays
+from tests.workshop.devcluster.api_proxy import Moment, proxied
+from tests.workshop.devcluster.clusters import DevCluster, lnd_image, lnds_of, until
+from tests.workshop.devcluster.outages import (
     ApiOutage,
     DatabaseOutage,
     Outage,
     postmaster_of,
 )
-from tests.devcluster.served import Patient
-from tests.devcluster.test_platform import (
+from tests.workshop.devcluster.served import Patient
+from tests.workshop.devcluster.test_platform import (
     Shore,
     as_admin,
     customer_of,
@@ -63,7 +64,6 @@ from tests.devcluster.test_platform import (
     shore,
     with_companion,
 )
-from tests.reaper import in_memory
 
 __all__ = ["given", "shore"]
 

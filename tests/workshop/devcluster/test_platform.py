@@ -14,26 +14,31 @@ import aiohttp
 import pytest
 import yaml
 
-from leyden.app import cluster_doctor, installation
+from leyden.app import installation
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.app.production import machine
-from leyden.domain.nodes import Node
-from leyden.domain.versions import OFFERED
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
 from leyden.errors import NotFound, SetupError
-from leyden.gateway.local import LocalGateway
-from leyden.runtimes.kubernetes import manifests, permissions
-from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
-from leyden.services.people import accounts, api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.kubernetes import manifests, permissions
+from leyden.nodes.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.operators.production import cluster_doctor, machine
+from leyden.people import accounts, api_keys
 from leyden.values import replace
 from tests.cluster import ensure_up
-from tests.contracts.pods import CLASS
-from tests.devcluster import harbour
-from tests.devcluster.clusters import DevCluster, companion_image, lnd_image, lnds_of
 from tests.installations import SETTINGS
+from tests.nodes.contracts.pods import CLASS
 from tests.ports import free_ports
+from tests.workshop.devcluster import harbour
+from tests.workshop.devcluster.clusters import (
+    DevCluster,
+    companion_image,
+    lnd_image,
+    lnds_of,
+)
 
 BLOCKS = (
     "2026-03-01 12:00:00.000 [ERR] GRPH: out of order block: expecting height=9, "

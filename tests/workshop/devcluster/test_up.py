@@ -8,10 +8,10 @@ import pytest
 from leyden.errors import SetupError
 from leyden_workshop.devcluster import binaries, namespaces, requirements
 from leyden_workshop.devcluster.places import Places
-from tests.acceptance.town import Town
-from tests.devcluster.clusters import lnds_of
 from tests.ports import free_port
 from tests.programs import built
+from tests.stories.town import Town
+from tests.workshop.devcluster.clusters import lnds_of
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(900)]
 

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Self
 
-from leyden import processes, values
+from leyden import values
+from leyden.base import processes
+from leyden.base.processes.daemons import claim
+from leyden.channels.tickets.ticket_text import ref_of
 from leyden.errors import LeydenError
-from leyden.market.ticket_text import ref_of
-from leyden.processes.daemons import claim
 from leyden_workshop.devnet import (
     access,
     network,
@@ -33,9 +34,9 @@ from leyden_workshop.devnet.auctioneer import EVERY_S
 from leyden_workshop.devnet.network import Network
 from leyden_workshop.devnet.places import AuctionPorts
 from leyden_workshop.devnet.supervision import Keeper
-from tests.devnet.conftest import some_ports
 from tests.ports import free_ports
 from tests.programs import built
+from tests.workshop.devnet.conftest import some_ports
 
 RATE = 2480
 LEASE = 2016

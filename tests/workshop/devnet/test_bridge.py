@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates.self_signed import ensure_certificate
-from leyden.cli.claim.bridge import Node, bridged
-from leyden.domain.times import utc_now
+from leyden.base.rules.times import utc_now
+from leyden.customer.claim.bridge import Node, bridged
+from leyden.nodes.certificates.self_signed import ensure_certificate
 
 
 @pytest.fixture

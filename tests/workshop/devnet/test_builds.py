@@ -5,11 +5,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden.daemons.progress import quiet
+from leyden.base.daemons.progress import quiet
 from leyden_workshop.compiler import catalogue
 from leyden_workshop.compiler.estimates import pace
 from leyden_workshop.devnet.builds import Builds, Missing
-from tests.daemons.conftest import StandIn, go
+from tests.base.daemons.conftest import StandIn, go
 
 __all__ = ["go"]  # a fixture
 

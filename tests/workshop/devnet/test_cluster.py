@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
+from leyden.base.settings import Settings
+from leyden.base.settings.private_chain import running_settings
 from leyden.errors import SetupError
-from leyden.settings import Settings
-from leyden.settings.private_chain import running_settings
 from leyden_workshop.devnet import access, cluster
 from leyden_workshop.devnet.places import Ports, access_for
 from leyden_workshop.devnet.wiring import wired

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from leyden import processes
-from leyden.certificates.self_signed import heal_certificate
+from leyden.base import processes
 from leyden.errors import SetupError
+from leyden.nodes.certificates.self_signed import heal_certificate
 from leyden_workshop.devnet.configuration import configured
 from leyden_workshop.devnet.supervision import Keeper
 from tests.waiting import until

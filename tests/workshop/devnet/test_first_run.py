@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from leyden import settings
 from leyden.app.migration import migrate
-from leyden.app.opening import opened
-from leyden.services.people import accounts, api_keys, passwords
-from leyden.services.platform import Platform
+from leyden.base import settings
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.people import accounts, api_keys, passwords
 from leyden_workshop.devnet import first_run
 
 EACH = 100

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from leyden import processes
+from leyden.base import processes
+from leyden.base.processes import Identity
 from leyden.errors import Malformed, SetupError
-from leyden.processes import Identity
 from leyden.values import replace
 from leyden_workshop.devnet import access, actions
 from leyden_workshop.devnet.btcd import FIRST_BLOCKS
 from leyden_workshop.devnet.chain import connected
 from leyden_workshop.devnet.network import stop
 from leyden_workshop.devnet.wallet import opened
-from tests.devnet.conftest import Place
 from tests.waiting import until
+from tests.workshop.devnet.conftest import Place
 
 pytestmark = [pytest.mark.real, pytest.mark.long, pytest.mark.timeout(300)]
 TREASURY = 1_000_000_000

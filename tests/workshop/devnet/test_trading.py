@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from leyden import settings
-from leyden.app.home import only_one
-from leyden.cli.main import leyden
-from leyden.domain.pricing import LEASES
+from leyden.app.main import leyden
+from leyden.base import settings
+from leyden.channels.rules.pricing import LEASES
 from leyden.errors import Away, SetupError
+from leyden.nodes.wiring.home import only_one
 from leyden_workshop.cli.dev import dev
 from leyden_workshop.devnet import access, opening, overview, trading
 from leyden_workshop.devnet.places import AuctionPorts, Ports, access_for

@@ -4,13 +4,13 @@ import os
 
 import click
 
-from leyden.cli.building import binary
-from leyden.cli.groups import Group, Listed
-from leyden.cli.output import as_json, print_json, print_rows
-from leyden.daemons import build as builds
-from leyden.daemons import catalogue
-from leyden.daemons.build import place
-from leyden.daemons.catalogue import Program, ToolSet
+from leyden.base.cli.building import binary
+from leyden.base.cli.groups import Group, Listed
+from leyden.base.cli.output import as_json, print_json, print_rows
+from leyden.base.daemons import build as builds
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.build import place
+from leyden.base.daemons.catalogue import Program, ToolSet
 
 _LAZY = {
     "build": Listed(

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.bodies import body_in
-from leyden.cli.output import as_json
+from leyden.base.cli.bodies import body_in
+from leyden.base.cli.output import as_json
 
-_BODIES = "leyden.cli.running.local_platform"
+_BODIES = "leyden.app.cli.running.local_platform"
 
 home_option = click.option(
     "--home",

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import click
 
-from leyden import settings
-from leyden.app import authorities, cluster_keys, egress, migration
-from leyden.cli.customer.progress import waiting
-from leyden.cli.groups import Group
-from leyden.files import write_private
-from leyden.services.operators import key_rotation
+from leyden.app import migration
+from leyden.base import settings
+from leyden.base.cli.groups import Group
+from leyden.base.files import write_private
+from leyden.customer.progress import waiting
+from leyden.nodes.wiring import authorities, cluster_keys, egress
+from leyden.operators import key_rotation
 
 
 @click.command()

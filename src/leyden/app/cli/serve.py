@@ -4,9 +4,9 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.bodies import body_in
+from leyden.base.cli.bodies import body_in
 
-_BODIES = "leyden.cli.running.servers"
+_BODIES = "leyden.app.cli.running.servers"
 
 
 @click.command()

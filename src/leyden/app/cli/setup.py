@@ -7,11 +7,11 @@ import textwrap
 
 import click
 
-from leyden import settings
-from leyden.cli import going_live
-from leyden.cli.doctor_checks import examine
-from leyden.cli.output import as_json, print_json
-from leyden.settings.private_chain import running_settings
+from leyden.base import settings
+from leyden.base.cli.output import as_json, print_json
+from leyden.base.settings.private_chain import running_settings
+from leyden.operators.cli import going_live
+from leyden.operators.cli.doctor_checks import examine
 from leyden.values import asdict
 
 _SECRET = ("password", "macaroon", "token", "secret", "url")

@@ -5,12 +5,12 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from leyden.domain.sign_in import Right, SignedIn
+from leyden.base.pages.pages import Page, Who
+from leyden.base.pages.visits import HOME, Visit, local_url, to_sign_in
+from leyden.base.platform import Platform
+from leyden.base.rules.sign_in import Right, SignedIn
 from leyden.errors import Forbidden, NotFound
-from leyden.services.people import sign_in
-from leyden.services.platform import Platform
-from leyden.web.pages import Page, Who
-from leyden.web.visits import HOME, Visit, local_url, to_sign_in
+from leyden.people import sign_in
 
 
 async def identify(platform: Platform, session: str) -> SignedIn | None:

@@ -9,9 +9,10 @@ from typing import Any
 
 import msgspec
 
-from leyden.api import idempotency, reading, responses
-from leyden.api.callers import Callers
-from leyden.api.operations import (
+from leyden.app.serving import idempotency
+from leyden.app.serving.callers import Callers
+from leyden.base.http import reading, responses, turns
+from leyden.base.http.operations import (
     INTERNAL,
     Methods,
     Operation,
@@ -19,21 +20,14 @@ from leyden.api.operations import (
     Request,
     Table,
 )
-from leyden.api.reading import Scope, Send, Wants
-from leyden.api.request_metrics import observe
-from leyden.api.responses import Headers
-from leyden.api.streams import Stream
-from leyden.domain.accounts import Principal
-from leyden.errors import (
-    Forbidden,
-    LeydenError,
-    MethodNotAllowed,
-    NotFound,
-    Stale,
-)
-from leyden.services.platform import Platform
-from leyden.services.shared import turns
-from leyden.services.shared.request_body import ClientLeft, Receive
+from leyden.base.http.reading import Scope, Send, Wants
+from leyden.base.http.request_body import ClientLeft, Receive
+from leyden.base.http.request_metrics import observe
+from leyden.base.http.responses import Headers
+from leyden.base.http.streams import Stream
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Principal
+from leyden.errors import Forbidden, LeydenError, MethodNotAllowed, NotFound, Stale
 from leyden.values import Struct
 
 # Another request changed the row first: a retry settles all but the busiest rows.

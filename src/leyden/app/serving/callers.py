@@ -3,14 +3,14 @@
 import time
 from datetime import datetime
 
-from leyden.api.key_usage import Uses
-from leyden.api.reading import Scope, rate_limited_as
-from leyden.domain.accounts import Principal
-from leyden.domain.keys import hint
+from leyden.base.http.limits import Failures, Refusals, Requests
+from leyden.base.http.reading import Scope, rate_limited_as
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Principal
 from leyden.errors import TooMany, Unauthorized
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from leyden.services.shared.limits import Failures, Refusals, Requests
+from leyden.people import api_keys
+from leyden.people.api.key_usage import Uses
+from leyden.people.rules.keys import hint
 
 
 class Callers:

@@ -14,13 +14,13 @@ from collections.abc import Awaitable, Callable
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 
-from leyden.domain.accounts import Principal
-from leyden.domain.times import is_recent
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.rows.answers import PURPOSE, Saved
+from leyden.base.rules.accounts import Principal
+from leyden.base.rules.times import is_recent
 from leyden.errors import Conflict, LeydenError, Malformed
-from leyden.services.platform import Platform
-from leyden.services.shared import quotas
-from leyden.storage.answers import PURPOSE, Saved
-from leyden.storage.stores import Stores
+from leyden.people import quotas
 
 _KEY = re.compile(rb"[\x21-\x7e]{1,255}")
 # A request that takes longer is taken for one whose process has died.

@@ -6,9 +6,9 @@ from prometheus_client import (
     generate_latest,
 )
 
-from leyden.api.reading import Scope, Send
-from leyden.api.responses import answer
-from leyden.services.shared.request_body import Receive
+from leyden.base.http.reading import Scope, Send
+from leyden.base.http.request_body import Receive
+from leyden.base.http.responses import answer
 
 # A series for each series, which tells when it began: nobody has asked for them.
 disable_created_metrics()  # type: ignore[no-untyped-call]

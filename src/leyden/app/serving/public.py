@@ -6,18 +6,18 @@ from functools import cached_property
 
 import msgspec
 
-from leyden.api import lsps1
-from leyden.api.app import Api
-from leyden.api.challenges import PREFIX, Challenges
-from leyden.api.gateways import PATH, Gateways
-from leyden.api.lsps1 import Lsps1OverHttp
-from leyden.api.openapi import document as openapi
-from leyden.api.reading import Scope, Send, rate_limited_as
-from leyden.api.responses import answer
+from leyden.app.serving.api import Api
+from leyden.base.http.limits import RateLimit
+from leyden.base.http.reading import Scope, Send, rate_limited_as
+from leyden.base.http.request_body import Receive
+from leyden.base.http.responses import answer
+from leyden.base.platform import Platform
+from leyden.channels.direct.api import lsps1
+from leyden.channels.direct.api.lsps1 import Lsps1OverHttp
 from leyden.errors import Away, TooMany
-from leyden.services.platform import Platform
-from leyden.services.shared.limits import RateLimit
-from leyden.services.shared.request_body import Receive
+from leyden.manual.openapi import document as openapi
+from leyden.nodes.api.challenges import PREFIX, Challenges
+from leyden.nodes.api.gateways import PATH, Gateways
 
 Answer = tuple[int, bytes, bytes]  # status, content type, body
 _JSON = b"application/json"

@@ -18,30 +18,30 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.routing import Route, Router
 
-from leyden.domain.addresses import rate_limit_key
-from leyden.errors import LeydenError, NotFound, Stale
-from leyden.services.people import sign_in
-from leyden.services.platform import Platform
-from leyden.services.shared import turns
-from leyden.services.shared.limits import Requests
-from leyden.services.shared.request_body import ClientLeft, read_body
-from leyden.web import forms
-from leyden.web.admission import (
+from leyden.app.serving.admission import (
     check_may,
     identify,
     is_stranger,
     recognise,
     sign_in_first,
 )
-from leyden.web.assets import assets
-from leyden.web.cookies import Cookies
-from leyden.web.forms import Form
-from leyden.web.open_streams import OpenStreams
-from leyden.web.origins import Origins
-from leyden.web.pages import Page
-from leyden.web.protection import protection
-from leyden.web.templates import environment
-from leyden.web.visits import Visit
+from leyden.base.http import turns
+from leyden.base.http.limits import Requests
+from leyden.base.http.request_body import ClientLeft, read_body
+from leyden.base.pages import forms
+from leyden.base.pages.assets import assets
+from leyden.base.pages.cookies import Cookies
+from leyden.base.pages.forms import Form
+from leyden.base.pages.open_streams import OpenStreams
+from leyden.base.pages.origins import Origins
+from leyden.base.pages.pages import Page
+from leyden.base.pages.protection import protection
+from leyden.base.pages.templates import environment
+from leyden.base.pages.visits import Visit
+from leyden.base.platform import Platform
+from leyden.base.rules.addresses import rate_limit_key
+from leyden.errors import LeydenError, NotFound, Stale
+from leyden.people import sign_in
 
 Scope = MutableMapping[str, Any]
 

@@ -7,16 +7,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from leyden.backups import changes
-from leyden.backups.changes import KEY, KEY_BYTES, Chain
-from leyden.backups.objects import Objects, objects
-from leyden.backups.store import Snapshot, Store
+from leyden.backups import copies
+from leyden.backups.changes import state
+from leyden.backups.changes.state import Base
+from leyden.backups.places import Programs
+from leyden.backups.store import changes
+from leyden.backups.store.changes import KEY, KEY_BYTES, Chain
+from leyden.backups.store.objects import Objects, objects
+from leyden.backups.store.store import Snapshot, Store
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.services.operators.backups import copies
-from leyden.services.operators.backups.changes import state
-from leyden.services.operators.backups.changes.state import Base
-from leyden.services.operators.backups.places import Programs
-from leyden.settings import Settings
 
 _AT_ONCE: Final = 8
 

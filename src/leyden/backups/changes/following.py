@@ -24,19 +24,19 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from leyden import processes
-from leyden.backups import changes
-from leyden.backups.changes import KEY, Chain
-from leyden.backups.objects import Objects, objects
+from leyden.backups import places
+from leyden.backups.changes import outbox, state
+from leyden.backups.changes.outbox import Outbox, Waiting
+from leyden.backups.changes.state import Following
+from leyden.backups.changes.wal import Change, Place, Wal
+from leyden.backups.places import Programs
+from leyden.backups.store import changes
+from leyden.backups.store.changes import KEY, Chain
+from leyden.backups.store.objects import Objects, objects
+from leyden.base import processes
+from leyden.base.database.urls import sqlite_path
+from leyden.base.settings import Settings
 from leyden.errors import LeydenError
-from leyden.services.operators.backups import places
-from leyden.services.operators.backups.changes import outbox, state
-from leyden.services.operators.backups.changes.outbox import Outbox, Waiting
-from leyden.services.operators.backups.changes.state import Following
-from leyden.services.operators.backups.places import Programs
-from leyden.settings import Settings
-from leyden.storage.urls import sqlite_path
-from leyden.storage.wal import Change, Place, Wal
 from leyden.values import replace
 
 _T = TypeVar("_T")

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from leyden.backups.objects import Objects
+from leyden.backups.changes.wal import Place
+from leyden.backups.store.objects import Objects
 from leyden.errors import LeydenError, SetupError
-from leyden.storage.wal import Place
 from leyden.values import Struct
 
 _SLOW_S: Final = 60.0

@@ -12,12 +12,12 @@ from typing import Final, TypeVar
 
 import msgspec
 
-from leyden.backups.changes import KEY_BYTES, Chain
-from leyden.files import write_private
-from leyden.services.operators.backups import places
-from leyden.settings import Settings
-from leyden.storage.urls import is_sqlite
-from leyden.storage.wal import Place
+from leyden.backups import places
+from leyden.backups.changes.wal import Place
+from leyden.backups.store.changes import KEY_BYTES, Chain
+from leyden.base.database.urls import is_sqlite
+from leyden.base.files import write_private
+from leyden.base.settings import Settings
 from leyden.values import Struct
 
 _T = TypeVar("_T")

@@ -12,18 +12,18 @@ from typing import Final, cast
 import msgspec
 from prometheus_client import Gauge
 
-from leyden.services.operators.backups import places
-from leyden.services.operators.backups.changes import state
-from leyden.services.operators.backups.changes.state import Following
-from leyden.services.platform import Platform
-from leyden.services.shared.steps import ClaimedTask
+from leyden.backups import places
+from leyden.backups.changes import state
+from leyden.backups.changes.state import Following
+from leyden.base.platform import Platform
+from leyden.base.tasks.steps import ClaimedTask
 
 CHANGES: Final = "changes"
 _CHECK_EVERY_S: Final = 5.0
 _AGAIN_S: Final = (1.0, 60.0)
 _LASTED_S: Final = 60.0
 _ENDS_WITHIN_S: Final = 8.0
-_OURSELVES: Final = "from leyden.cli.main import main; main()"
+_OURSELVES: Final = "from leyden.app.main import main; main()"
 _LAG: Final = Gauge(
     "leyden_backup_changes_lag_seconds",
     "How old the newest state of the database is that the store is known to hold.",

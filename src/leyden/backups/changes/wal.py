@@ -18,8 +18,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from leyden.storage.sqlite_turns import turns_path
-from leyden.storage.wal_files import Index, WalFiles
+from leyden.backups.changes.wal_files import Index, WalFiles
+from leyden.base.database.sqlite_turns import turns_path
 from leyden.values import Struct
 
 _AT_ONCE: Final = 1 << 24  # the most bytes to read while writers wait

@@ -9,28 +9,28 @@ from typing import Any
 
 import click
 
-from leyden import settings
-from leyden.app import backup_setup, restore_place, restored, restoring, takeover
-from leyden.app.home import only_one
-from leyden.app.restored import Restored
-from leyden.backups import recovery
-from leyden.backups.recovery import RecoveryKey
-from leyden.cli.building import building
-from leyden.cli.groups import Group
-from leyden.cli.operator.database import on_platform
-from leyden.cli.output import as_json, operator, print_json, print_list, print_one
-from leyden.daemons.progress import State, Step
-from leyden.domain.times import to_iso
-from leyden.services.operators.backups import (
-    checking,
-    drilling,
-    places,
-    review,
-    running,
+from leyden.backups import checking, drilling, places, review, running
+from leyden.backups.changes import following
+from leyden.backups.places import Programs
+from leyden.backups.store import recovery
+from leyden.backups.store.recovery import RecoveryKey
+from leyden.backups.wiring import (
+    backup_setup,
+    restore_place,
+    restored,
+    restoring,
+    takeover,
 )
-from leyden.services.operators.backups.changes import following
-from leyden.services.operators.backups.places import Programs
-from leyden.services.platform import Platform
+from leyden.backups.wiring.restored import Restored
+from leyden.base import settings
+from leyden.base.cli.building import building
+from leyden.base.cli.database import on_platform
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import as_json, operator, print_json, print_list, print_one
+from leyden.base.daemons.progress import State, Step
+from leyden.base.platform import Platform
+from leyden.base.rules.times import to_iso
+from leyden.nodes.wiring.home import only_one
 from leyden.values import asdict
 
 _KEY = click.option(

@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, Column, Integer, PrimaryKeyConstraint, Table, Text
 
-from leyden.storage.tables import metadata, one_of
+from leyden.base.database.tables import metadata, one_of
 
 # The last success and the last failure of each kind.
 backup_results = Table(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden.backups.calls import Failed, call
+from leyden.backups.store.calls import Failed, call
 from leyden.errors import SetupError
 from leyden.values import Struct, hiding
 

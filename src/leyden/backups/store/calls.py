@@ -13,8 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
+from leyden.base.processes.shell import with_death_signal
 from leyden.errors import SetupError
-from leyden.processes.shell import with_death_signal
 from leyden.values import Struct
 
 # What a program inherits of our environment, which holds secrets.

@@ -9,10 +9,10 @@ import re
 from pathlib import Path
 from typing import Final, Protocol
 
-from leyden.backups.s3 import S3
-from leyden.backups.store import Access, shown
+from leyden.backups.store.s3 import S3
+from leyden.backups.store.store import Access, shown
+from leyden.base.files import write_private
 from leyden.errors import SetupError
-from leyden.files import write_private
 
 FOLDER: Final = "changes"
 _S3: Final = re.compile(r"s3:(?:(https?)://)?([^/]+)/([^/]+)/?(.*)")

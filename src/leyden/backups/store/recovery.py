@@ -9,7 +9,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from leyden.backups.age import IDENTITY
+from leyden.backups.store.age import IDENTITY
 from leyden.errors import SetupError
 from leyden.values import Struct, hiding
 

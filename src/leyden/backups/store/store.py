@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import msgspec
 
-from leyden.backups.calls import Failed, Secret, call, secret
+from leyden.backups.store.calls import Failed, Secret, call, secret
 from leyden.errors import SetupError
 from leyden.values import Struct, hiding
 

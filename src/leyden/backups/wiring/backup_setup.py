@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden.backups.age import check_recipient
-from leyden.backups.recovery import RecoveryKey
-from leyden.backups.store import Store, shown
+from leyden.backups import places
+from leyden.backups.installation import installation_id
+from leyden.backups.places import Programs
+from leyden.backups.store.age import check_recipient
+from leyden.backups.store.recovery import RecoveryKey
+from leyden.backups.store.store import Store, shown
+from leyden.base.files import write_private
+from leyden.base.platform import Platform
 from leyden.errors import SetupError
-from leyden.files import write_private
-from leyden.services.operators.backups import places
-from leyden.services.operators.backups.installation import installation_id
-from leyden.services.operators.backups.places import Programs
-from leyden.services.platform import Platform
 from leyden.values import Struct
 
 _NEW: Final = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC

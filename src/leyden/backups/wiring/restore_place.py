@@ -11,14 +11,13 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from leyden.app import home, restored
+from leyden.backups import postgres
+from leyden.backups.wiring import restored
+from leyden.base.database.urls import is_sqlite, sqlite_path
+from leyden.base.files import sync_all
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.files import sync_all
-from leyden.services.operators.backups import (
-    postgres,
-)
-from leyden.settings import Settings
-from leyden.storage.urls import is_sqlite, sqlite_path
+from leyden.nodes.wiring import home
 
 _NOTHING: Final = frozenset({"lost+found", restored.BESIDE})
 _SYNC_EVERY_S: Final = 0.1

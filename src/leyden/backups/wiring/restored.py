@@ -9,9 +9,9 @@ from typing import Final
 
 import msgspec
 
+from leyden.base.files import write_private
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.files import write_private
-from leyden.settings import Settings
 from leyden.values import Struct, field
 
 FILE: Final = "restored.json"

@@ -19,36 +19,30 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Final
 
-from leyden import settings
-from leyden.app import restored
-from leyden.app.restore_place import alone, folder_beside, refuse_occupied, written_back
-from leyden.app.restored import Restored
-from leyden.backups import store as stores
-from leyden.backups.recovery import RecoveryKey
-from leyden.backups.store import CHANNELS, TAG, Access, Store, of_kind
-from leyden.domain.times import to_iso, utc_now
+from leyden.backups import channel_copies, keys, postgres, review
+from leyden.backups.changes import applying
+from leyden.backups.fetching import Fetched, facts_differ, fetch, open_keys
+from leyden.backups.keys import Bundle
+from leyden.backups.places import Programs
+from leyden.backups.store import store as stores
+from leyden.backups.store.recovery import RecoveryKey
+from leyden.backups.store.store import CHANNELS, TAG, Access, Store, of_kind
+from leyden.backups.wiring import restored
+from leyden.backups.wiring.restore_place import (
+    alone,
+    folder_beside,
+    refuse_occupied,
+    written_back,
+)
+from leyden.backups.wiring.restored import Restored
+from leyden.base import settings
+from leyden.base.database import schema, schema_check, sealing_keys
+from leyden.base.database.secrets import Keyring
+from leyden.base.database.urls import is_sqlite, sqlite_path
+from leyden.base.files import sync, sync_all, write_private
+from leyden.base.rules.times import to_iso, utc_now
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.files import sync, sync_all, write_private
-from leyden.services.operators import sealing_keys
-from leyden.services.operators.backups import (
-    channel_copies,
-    keys,
-    postgres,
-    review,
-)
-from leyden.services.operators.backups.changes import applying
-from leyden.services.operators.backups.fetching import (
-    Fetched,
-    facts_differ,
-    fetch,
-    open_keys,
-)
-from leyden.services.operators.backups.keys import Bundle
-from leyden.services.operators.backups.places import Programs
-from leyden.settings import Settings
-from leyden.storage import schema, schema_check
-from leyden.storage.secrets import Keyring
-from leyden.storage.urls import is_sqlite, sqlite_path
 
 _FILES: Final = "restored"
 

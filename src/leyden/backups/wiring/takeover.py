@@ -7,16 +7,17 @@
 Killed anywhere, the next run goes on.
 """
 
-from leyden.app import adoption, identity, restored
-from leyden.app.opening import opened
-from leyden.app.restored import Restored
-from leyden.domain.times import to_iso, utc_now
+from leyden.backups.wiring import restored
+from leyden.backups.wiring.restored import Restored
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.rules.times import to_iso, utc_now
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.runtimes import layout
-from leyden.runtimes.census import lnds
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.nodes.runtimes.local import layout
+from leyden.nodes.runtimes.local.census import lnds
+from leyden.nodes.wiring import adoption, identity
+from leyden.people import api_keys
 from leyden.values import replace
 
 

@@ -11,8 +11,8 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from leyden.daemons import build as builds
-from leyden.daemons.progress import Progress, State, Step
+from leyden.base.daemons import build as builds
+from leyden.base.daemons.progress import Progress, State, Step
 
 _MIB = 1 << 20
 _A_SECOND = 1.0

@@ -5,10 +5,10 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from leyden import logs, settings
-from leyden.app.opening import opened
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.base import logs, settings
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
 
 Result = TypeVar("Result")
 

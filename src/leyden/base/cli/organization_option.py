@@ -5,10 +5,10 @@ from typing import TypeVar
 
 import click
 
-from leyden.cli.operator.database import on_platform
-from leyden.domain.accounts import Organization
+from leyden.base.cli.database import on_platform
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Organization
 from leyden.errors import Conflict, NotFound
-from leyden.services.platform import Platform
 
 Result = TypeVar("Result")
 

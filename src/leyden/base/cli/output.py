@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 import click
 import msgspec
 
-from leyden.cli import tables
-from leyden.domain.units import size
+from leyden.base.cli import tables
+from leyden.base.rules.units import size
 
 # As the API writes times: in UTC.
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")

@@ -4,10 +4,10 @@ import os
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from leyden import settings
-from leyden.cli.operator import database
-from leyden.services.platform import Platform
-from leyden.settings.private_chain import running_settings
+from leyden.base import settings
+from leyden.base.cli import database
+from leyden.base.platform import Platform
+from leyden.base.settings.private_chain import running_settings
 
 Result = TypeVar("Result")
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
+from leyden.base.files import unreadable
 from leyden.errors import SetupError
-from leyden.files import unreadable
 
 _MISSING = "{}: set {}, or name a file that contains it"
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Final, Protocol
 
-from leyden.daemons import catalogue, packaged
-from leyden.daemons.catalogue import Program, ToolSet
-from leyden.daemons.progress import Progress, State, Step, quiet
+from leyden.base.daemons import catalogue, packaged
+from leyden.base.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons.progress import Progress, State, Step, quiet
 from leyden.errors import SetupError
 
 HOW: Final = (

@@ -6,8 +6,8 @@ import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from leyden.daemons import catalogue
-from leyden.daemons.catalogue import Program
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.catalogue import Program
 from leyden.errors import SetupError
 
 

@@ -9,7 +9,7 @@ import importlib.util
 from pathlib import Path
 from typing import Final
 
-from leyden.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons.catalogue import Program, ToolSet
 
 PACKAGE: Final = "leyden_daemons"
 

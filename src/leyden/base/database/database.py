@@ -12,10 +12,10 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
+from leyden.base.database.statements import Wake
+from leyden.base.database.stores import Stores
+from leyden.base.database.urls import is_sqlite, sqlite_path
 from leyden.errors import SetupError
-from leyden.storage.statements import Wake
-from leyden.storage.stores import Stores
-from leyden.storage.urls import is_sqlite, sqlite_path
 
 
 class Database(Protocol):
@@ -67,13 +67,11 @@ class Database(Protocol):
 async def open_database(url: str) -> Database:
     """Open `sqlite:///path` or `postgresql://...`; the schema must exist."""
     if is_sqlite(url):
-        from leyden.storage.sqlite import SqliteDatabase  # noqa: PLC0415  on first use
+        from leyden.base.database.sqlite import SqliteDatabase  # noqa: PLC0415  on first use
 
         return SqliteDatabase(sqlite_path(url))
     if url.startswith(("postgresql://", "postgres://")):
-        from leyden.storage.postgres import (  # noqa: PLC0415  on first use
-            PostgresDatabase,
-        )
+        from leyden.base.database.postgres import PostgresDatabase  # noqa: PLC0415  on first use
 
         return await PostgresDatabase.open(url)
     raise SetupError(

@@ -4,8 +4,8 @@ from sqlalchemy import Engine, create_engine
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
+from leyden.base.database.urls import is_sqlite
 from leyden.errors import SetupError
-from leyden.storage.urls import is_sqlite
 
 
 def engine(url: str) -> Engine:

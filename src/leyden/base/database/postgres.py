@@ -24,14 +24,14 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
-from leyden.domain.times import from_us
-from leyden.storage.commits import COMMIT
-from leyden.storage.postgres_connections import CONNECTING, Connections
-from leyden.storage.postgres_errors import translating
-from leyden.storage.postgres_reads import PIPELINES, Reads
-from leyden.storage.postgres_turns import WriteSlots
-from leyden.storage.statements import Row, Statement, Step, Value, Wake
-from leyden.storage.stores import Stores
+from leyden.base.database.commits import COMMIT
+from leyden.base.database.postgres_connections import CONNECTING, Connections
+from leyden.base.database.postgres_errors import translating
+from leyden.base.database.postgres_reads import PIPELINES, Reads
+from leyden.base.database.postgres_turns import WriteSlots
+from leyden.base.database.statements import Row, Statement, Step, Value, Wake
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import from_us
 
 _POOL_SIZE = 16
 _WAIT_FOR_CONNECTION_S = 4.0

@@ -13,9 +13,9 @@ from typing import Any
 from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
+from leyden.base.database.postgres_errors import translating
+from leyden.base.database.statements import OnlyReads, Row, Statement, Value
 from leyden.errors import DatabaseAway
-from leyden.storage.postgres_errors import translating
-from leyden.storage.statements import OnlyReads, Row, Statement, Value
 from leyden.values import Struct
 
 # Equal snapshots show the same rows. Snapshots never recur, except on a server that was

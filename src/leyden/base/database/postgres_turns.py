@@ -12,9 +12,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
+from leyden.base.database.owners import OWNER, PLATFORM
+from leyden.base.fair_queue import FairSlots
 from leyden.errors import DatabaseAway
-from leyden.fair_queue import FairSlots
-from leyden.storage.owners import OWNER, PLATFORM
 
 MOST_OF_ONE: Final = 4
 _LEAST_S: Final = 1.0  # for a connection, which may have to be opened

@@ -16,9 +16,9 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, event, inspect, text
 from sqlalchemy.exc import OperationalError
 
+from leyden.base.database.engines import engine, unreachable
+from leyden.base.database.urls import is_sqlite, sqlite_path
 from leyden.errors import SetupError
-from leyden.storage.engines import engine, unreachable
-from leyden.storage.urls import is_sqlite, sqlite_path
 
 # An arbitrary number, the same in every program that migrates the database.
 _MIGRATION_LOCK = 8_735_142_609
@@ -120,7 +120,7 @@ def _newest(config: Config) -> str:
 
 @contextmanager
 def _config() -> Iterator[Config]:
-    with as_file(files("leyden.storage") / "migrations") as folder:
+    with as_file(files("leyden.base.database") / "migrations") as folder:
         config = Config()
         config.set_main_option("script_location", str(folder).replace("%", "%%"))
         config.set_main_option("path_separator", "os")

@@ -8,10 +8,10 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from leyden.storage.statements import Row, SqlFile, Statement
-from leyden.storage.urls import is_sqlite, sqlite_path
+from leyden.base.database.statements import Row, SqlFile, Statement
+from leyden.base.database.urls import is_sqlite, sqlite_path
 
-sql = SqlFile("schema")
+sql = SqlFile(__file__)
 
 _MIGRATIONS = Path(__file__).parent / "migrations" / "versions"
 
@@ -19,7 +19,7 @@ _MIGRATIONS = Path(__file__).parent / "migrations" / "versions"
 def check(url: str) -> None:
     """Raise if the database's schema is older or newer than this program's."""
     if _query(url, sql.version) != [(newest(),)]:
-        from leyden.storage import schema  # noqa: PLC0415  it explains what is wrong
+        from leyden.base.database import schema  # noqa: PLC0415  it explains what is wrong
 
         schema.check(url)
 

@@ -7,9 +7,9 @@ longer than the rest of a start, so it is imported only if that value is missing
 from pathlib import Path
 from typing import Final
 
+from leyden.base.database import schema_check
+from leyden.base.database.secrets import Keyring, Sealer
 from leyden.errors import SetupError
-from leyden.storage import schema_check
-from leyden.storage.secrets import Keyring, Sealer
 
 PURPOSE: Final = "check of the keys"
 _CHECKED: Final = b"these are the keys"
@@ -36,8 +36,8 @@ def refuse_lost(url: str, secrets_path: Path) -> None:
 def _find(url: str) -> bytes | None:
     from sqlalchemy import select  # noqa: PLC0415  once in a database's life
 
-    from leyden.storage.schema import connected  # noqa: PLC0415  the same
-    from leyden.storage.tables import secrets  # noqa: PLC0415  the same
+    from leyden.base.database.schema import connected  # noqa: PLC0415  the same
+    from leyden.base.database.tables import secrets  # noqa: PLC0415  the same
 
     with connected(url) as connection:
         return connection.execute(select(secrets.c.sealed)).scalar()
@@ -47,8 +47,8 @@ def _find_or_add(url: str, sealer: Sealer) -> bytes:
     """Return the stored value; store one in the same transaction if there is none."""
     from sqlalchemy import insert, select  # noqa: PLC0415  once in a database's life
 
-    from leyden.storage.schema import connected  # noqa: PLC0415  the same
-    from leyden.storage.tables import secrets  # noqa: PLC0415  the same
+    from leyden.base.database.schema import connected  # noqa: PLC0415  the same
+    from leyden.base.database.tables import secrets  # noqa: PLC0415  the same
 
     with connected(url) as connection:
         stored = connection.execute(select(secrets.c.sealed)).scalar()

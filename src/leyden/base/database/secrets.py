@@ -20,8 +20,8 @@ from pathlib import Path
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
+from leyden.base.files import unreadable, write_private
 from leyden.errors import SetupError
-from leyden.files import unreadable, write_private
 from leyden.values import Struct, replace
 
 _VERSION = b"\x01"

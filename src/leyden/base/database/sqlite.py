@@ -24,24 +24,24 @@ from datetime import datetime
 from pathlib import Path
 from types import TracebackType
 
-from leyden.domain.times import utc_now
-from leyden.errors import DatabaseAway
-from leyden.storage.commits import COMMIT
-from leyden.storage.sqlite_connections import (
+from leyden.base.database.commits import COMMIT
+from leyden.base.database.sqlite_connections import (
     connect,
     connect_to_write,
     durability_risks,
 )
-from leyden.storage.sqlite_reads import Reads
-from leyden.storage.sqlite_statements import (
+from leyden.base.database.sqlite_reads import Reads
+from leyden.base.database.sqlite_statements import (
     ReadingStatements,
     WritingStatements,
     translated,
 )
-from leyden.storage.sqlite_turns import WriteTurns
-from leyden.storage.statements import Wake
-from leyden.storage.stores import Stores
-from leyden.storage.write_queue import Turn, WriteQueue
+from leyden.base.database.sqlite_turns import WriteTurns
+from leyden.base.database.statements import Wake
+from leyden.base.database.stores import Stores
+from leyden.base.database.write_queue import Turn, WriteQueue
+from leyden.base.rules.times import utc_now
+from leyden.errors import DatabaseAway
 
 # After a commit its thread must get Python's lock (the GIL) again. With a busy event
 # loop and Python's default, the thread would wait for 5 ms at each commit.

@@ -8,8 +8,8 @@ with every commit by another connection, of this process or any other.
 import asyncio
 import sqlite3
 
-from leyden.storage.sqlite_statements import ReadingStatements, translated
-from leyden.storage.statements import Row, Statement, Value
+from leyden.base.database.sqlite_statements import ReadingStatements, translated
+from leyden.base.database.statements import Row, Statement, Value
 
 
 class Reads(ReadingStatements):

@@ -4,8 +4,8 @@ import asyncio
 import sqlite3
 from collections.abc import Mapping, Sequence
 
+from leyden.base.database.statements import OnlyReads, Row, Statement, Step, Value
 from leyden.errors import DatabaseAway, Violated
-from leyden.storage.statements import OnlyReads, Row, Statement, Step, Value
 
 # The primary result codes of temporary problems, including a full disk.
 _AWAY = {

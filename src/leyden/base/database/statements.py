@@ -1,6 +1,6 @@
 """Named SQL statements, written once for both databases.
 
-A file in `sql/` has the statements of one noun, which psql and sqlite3 accept as well:
+A file beside its module has the statements of one noun; psql and sqlite3 accept it:
 
     -- name: lock_many
     -- Always in the order of their ids, so that no two wait for each other.
@@ -33,8 +33,6 @@ Row = tuple[Any, ...]
 Value = int | str | bytes | tuple[str, ...] | None
 
 BEFORE_ALL, AFTER_ALL = -(2**63), 2**63 - 1  # what a database's integers can be
-
-FOLDER = Path(__file__).parent / "sql"
 
 _NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
 _INSERT = re.compile(r"INSERT INTO (\w+) \(([^)]*)\)")
@@ -83,9 +81,13 @@ class Statement:
 class SqlFile:
     """The statements of one file, each an attribute under its name."""
 
-    def __init__(self, noun: str, **columns: Sequence[str]) -> None:
-        """Load `sql/<noun>.sql`; `columns` are those of tables without an INSERT."""
-        self._path = FOLDER / f"{noun}.sql"
+    def __init__(self, module: str, **columns: Sequence[str]) -> None:
+        """Load the .sql beside a module, as in `SqlFile(__file__)`.
+
+        `columns` are those of tables without an INSERT.
+        """
+        self._path = Path(module).with_suffix(".sql")
+        noun = self._path.stem
         _, *parts = _NAME.split(self._path.read_text())
         texts = dict(zip(parts[::2], parts[1::2], strict=True))
         columns |= dict(found for text in texts.values() for found in _inserted(text))

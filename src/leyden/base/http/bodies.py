@@ -11,7 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 import msgspec
 
-from leyden.api.allowed_values import allowed_values
+from leyden.base.http.allowed_values import allowed_values
 from leyden.errors import Malformed
 
 Body = TypeVar("Body")

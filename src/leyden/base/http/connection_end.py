@@ -19,11 +19,11 @@ from uvicorn.protocols.http.httptools_impl import (
     RequestResponseCycle,
 )
 
-from leyden.api.connections import Connections
-from leyden.api.cycle import Cycle
-from leyden.api.framing import RequestRejected
-from leyden.api.responses import NO_STORE
-from leyden.domain.addresses import rate_limit_key
+from leyden.base.http.connections import Connections
+from leyden.base.http.cycle import Cycle
+from leyden.base.http.framing import RequestRejected
+from leyden.base.http.responses import NO_STORE
+from leyden.base.rules.addresses import rate_limit_key
 
 
 class Part(Enum):

@@ -13,7 +13,7 @@ from typing import Protocol
 
 from uvicorn.server import ServerState
 
-from leyden.processes import share
+from leyden.base.processes import share
 from leyden.values import Struct, field
 
 

@@ -8,9 +8,9 @@ import csv
 import io
 from collections.abc import AsyncIterator, Sequence
 
-from leyden.api.responses import NO_STORE
-from leyden.api.streams import Stream
-from leyden.domain.spreadsheets import escape_formula
+from leyden.base.http.responses import NO_STORE
+from leyden.base.http.streams import Stream
+from leyden.base.rules.spreadsheets import escape_formula
 
 Cells = Sequence[int | str]
 

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 from uvicorn.protocols.http.httptools_impl import RequestResponseCycle
 
-from leyden.api.responses import answer
+from leyden.base.http.responses import answer
 
 
 class Cycle(RequestResponseCycle):

@@ -2,12 +2,12 @@
 
 from collections.abc import AsyncIterator
 
-from leyden.api.responses import NO_STORE
-from leyden.api.streams import Stream
+from leyden.base.http.responses import NO_STORE
+from leyden.base.http.streams import Stream
 
 
 class Pages(Stream):
-    """A response that services/shared/json_pages.py writes."""
+    """A response that base/http/json_pages.py writes."""
 
     headers = ((b"content-type", b"application/json"), NO_STORE)
 

@@ -17,11 +17,11 @@ from typing import Annotated, Any, Final, Literal, get_args, get_type_hints
 import msgspec
 from msgspec.structs import force_setattr
 
-from leyden.api.csv_responses import Sheet
-from leyden.api.event_streams import EventStream
-from leyden.domain.accounts import Principal, Scope
+from leyden.base.http.csv_responses import Sheet
+from leyden.base.http.event_streams import EventStream
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Principal, Scope
 from leyden.errors import Refused
-from leyden.services.platform import Platform
 from leyden.values import Struct
 
 Method = Literal["GET", "POST", "DELETE"]

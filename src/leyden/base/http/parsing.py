@@ -12,8 +12,8 @@ from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Final, TypeVar
 
+from leyden.base.fair_queue import FairQueue
 from leyden.errors import TooMany
-from leyden.fair_queue import FairQueue
 
 _BUSY: Final = "too many of your requests are waiting; try again in a moment"
 

@@ -11,9 +11,14 @@ from urllib.parse import unquote
 import httptools
 from uvicorn.protocols.http.flow_control import HIGH_WATER_LIMIT
 
-from leyden.api.connection_end import Ending, Part
-from leyden.api.cycle import Cycle
-from leyden.api.framing import RequestRejected, check_headers, check_target, framing_of
+from leyden.base.http.connection_end import Ending, Part
+from leyden.base.http.cycle import Cycle
+from leyden.base.http.framing import (
+    RequestRejected,
+    check_headers,
+    check_target,
+    framing_of,
+)
 
 # The parser is fed in slices, so that no limit is passed by more than one of them.
 _SLICE = 16 * 1024

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from leyden.domain.addresses import Address, Network, unmap
+from leyden.base.rules.addresses import Address, Network, unmap
 
 _HEADER = b"x-forwarded-for"
 _WITH_PORT = re.compile(r"(?:\[([0-9a-fA-F:.]+)\]|([0-9.]+))(?::\d{1,5})?")

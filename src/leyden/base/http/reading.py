@@ -5,12 +5,12 @@ from functools import partial
 from typing import Any, NamedTuple
 from urllib.parse import parse_qsl
 
-from leyden.api import bodies
-from leyden.api.operations import Operation
-from leyden.domain.addresses import rate_limit_key
+from leyden.base.http import bodies
+from leyden.base.http.operations import Operation
+from leyden.base.http.parsing import PARSING
+from leyden.base.http.request_body import Receive, read_body
+from leyden.base.rules.addresses import rate_limit_key
 from leyden.errors import Malformed, NotJson, Unauthorized
-from leyden.services.shared.parsing import PARSING
-from leyden.services.shared.request_body import Receive, read_body
 
 Scope = MutableMapping[str, Any]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]

@@ -10,11 +10,11 @@ from typing import Any
 
 from uvicorn.config import Config
 
-from leyden.api.connections import Connections, Limits
-from leyden.api.protocol import StrictProtocol
+from leyden.base.http.connections import Connections, Limits
+from leyden.base.http.protocol import StrictProtocol
 from leyden.errors import SetupError
 
-# ASGI in our own words (api/app.py): plain dictionaries, not uvicorn's typed ones.
+# ASGI in our own words (app/serving/api.py): dictionaries, not uvicorn's typed ones.
 Application = Callable[[Any, Any, Any], Awaitable[None]]
 
 _BACKLOG = 2048

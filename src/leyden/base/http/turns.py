@@ -8,8 +8,8 @@ import asyncio
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from leyden.fair_queue import FairQueue
-from leyden.storage.owners import OWNER
+from leyden.base.database.owners import OWNER
+from leyden.base.fair_queue import FairQueue
 
 
 class Turns:

@@ -25,7 +25,7 @@ class Assets:
     """All static files, by their path below the folder."""
 
     def __init__(self) -> None:
-        self._kept = dict(_walk(files("leyden.web") / "static", ""))
+        self._kept = dict(_walk(files("leyden.base.pages") / "static", ""))
         self._packed: dict[str, bytes] = {}
         together = b"".join(self._kept[path] for path in sorted(self._kept))
         self.edition = hashlib.sha256(together).hexdigest()[:12]

@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
+from leyden.base.database.database import Database
+from leyden.base.pages.open_streams import OpenStreams
+from leyden.base.pages.visits import Visit
 from leyden.errors import LeydenError
-from leyden.storage.database import Database
-from leyden.web.open_streams import OpenStreams
-from leyden.web.visits import Visit
 
 Read = Callable[[], Awaitable[Hashable]]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from functools import partial
 from urllib.parse import parse_qsl
 
+from leyden.base.http.parsing import PARSING
+from leyden.base.http.request_body import Receive, read_body
 from leyden.errors import Forbidden, Malformed, NotJson
-from leyden.services.shared.parsing import PARSING
-from leyden.services.shared.request_body import Receive, read_body
 
 _LARGEST = 256 * 1024
 _LARGE = 16 * 1024

@@ -3,9 +3,9 @@
 from enum import Enum, auto
 from typing import Literal
 
-from leyden.domain.sign_in import Right
+from leyden.base.pages.visits import Handler
+from leyden.base.rules.sign_in import Right
 from leyden.values import Struct
-from leyden.web.visits import Handler
 
 
 class Who(Enum):

@@ -5,9 +5,9 @@ from typing import Final
 
 from markupsafe import Markup
 
-from leyden.services.shared.parsing import PARSING
-from leyden.web.qr_codes import draw
-from leyden.web.visits import Visit
+from leyden.base.http.parsing import PARSING
+from leyden.base.pages.qr_codes import draw
+from leyden.base.pages.visits import Visit
 
 MOST_CHARACTERS: Final = 2_000  # more than that no camera reads from a screen
 _KEPT: Final = 200

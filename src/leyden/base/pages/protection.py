@@ -1,6 +1,6 @@
 """Security headers for our pages."""
 
-from leyden.settings import Settings
+from leyden.base.settings import Settings
 
 
 def protection(given: Settings) -> dict[str, str]:

@@ -1,21 +1,33 @@
 """The templates, compiled once in a process; all output is escaped."""
 
 from functools import cache
+from typing import Final
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
-from leyden.domain import units
+from leyden.base.pages import words
+from leyden.base.pages.assets import assets
+from leyden.base.rules import units
+from leyden.base.tasks import job_labels
 from leyden.schemas.labels import label
-from leyden.services.operators import job_labels
-from leyden.web import words
-from leyden.web.assets import assets
+
+# Each has the templates of its own pages, in folders named as their pages are.
+ROOMS: Final = (
+    "leyden.base.pages",
+    "leyden.events.pages",
+    "leyden.people.pages",
+    "leyden.nodes.pages",
+    "leyden.channels.pages",
+    "leyden.channels.money.pages",
+    "leyden.operators.pages",
+)
 
 
 @cache
 def environment(*, version: str) -> Environment:
     """Return the templates with their filters and common variables."""
     made = Environment(
-        loader=PackageLoader("leyden.web", "templates"),
+        loader=ChoiceLoader([PackageLoader(room) for room in ROOMS]),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,

@@ -8,14 +8,14 @@ from urllib.parse import urlencode
 from jinja2 import Environment
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from leyden.domain.sign_in import Belonging, Right, Session, SignedIn
+from leyden.base.database.stores import Stores
+from leyden.base.pages.cookies import Cookies
+from leyden.base.pages.forms import Form
+from leyden.base.pages.open_streams import OpenStreams
+from leyden.base.platform import Platform
+from leyden.base.rules.sign_in import Belonging, Right, Session, SignedIn
 from leyden.errors import LeydenError, Unauthorized
-from leyden.services.platform import Platform
-from leyden.storage.stores import Stores
 from leyden.values import Struct
-from leyden.web.cookies import Cookies
-from leyden.web.forms import Form
-from leyden.web.open_streams import OpenStreams
 
 SIGN_IN = "/app/sign-in"
 HOME = "/app/"

@@ -18,20 +18,20 @@ Guarantees:
     lnd = holder(home / "claim") # after we restart: the same lnd, or None
 """
 
-from leyden.processes.claims import held_by_unseen_program, holder
-from leyden.processes.endings import exited, signal, stop
-from leyden.processes.files import most_files, raise_file_limit, share
-from leyden.processes.identity import (
+from leyden.base.processes.claims import held_by_unseen_program, holder
+from leyden.base.processes.endings import exited, signal, stop
+from leyden.base.processes.files import most_files, raise_file_limit, share
+from leyden.base.processes.identity import (
     Identity,
     alive,
     command_line,
     identify,
     stat_fields,
 )
-from leyden.processes.locks import locked
-from leyden.processes.logs import cap
-from leyden.processes.niceness import set_niceness
-from leyden.processes.spawning import Limits, spawn
+from leyden.base.processes.locks import locked
+from leyden.base.processes.logs import cap
+from leyden.base.processes.niceness import set_niceness
+from leyden.base.processes.spawning import Limits, spawn
 
 __all__ = [
     "Identity",

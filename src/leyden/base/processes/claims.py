@@ -11,8 +11,8 @@ import os
 import time
 from pathlib import Path
 
+from leyden.base.processes.identity import Identity, identify_after_exec
 from leyden.errors import SetupError
-from leyden.processes.identity import Identity, identify_after_exec
 
 # A claim is locked some milliseconds before the pid is written.
 _NAMED_WITHIN_S = 5.0

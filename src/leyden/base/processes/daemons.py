@@ -8,9 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from leyden import processes
+from leyden.base import processes
+from leyden.base.processes import Identity
 from leyden.errors import SetupError
-from leyden.processes import Identity
 
 log = logging.getLogger(__name__)
 

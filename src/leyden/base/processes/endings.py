@@ -9,8 +9,8 @@ import contextlib
 import os
 import signal as signals
 
-from leyden.processes.absence import ABSENT
-from leyden.processes.identity import Identity, identify, start_of
+from leyden.base.processes.absence import ABSENT
+from leyden.base.processes.identity import Identity, identify, start_of
 
 # Nothing survives SIGKILL for long, unless the disk below it hangs.
 _KILLED_WITHIN_S = 10.0

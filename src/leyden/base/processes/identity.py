@@ -5,8 +5,8 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
-from leyden.processes.absence import ABSENT
-from leyden.processes.shell import still_shell
+from leyden.base.processes.absence import ABSENT
+from leyden.base.processes.shell import still_shell
 from leyden.values import Struct
 
 

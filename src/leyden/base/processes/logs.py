@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from leyden.files import PRIVATE, draft
+from leyden.base.files import PRIVATE, draft
 
 _COPY_BYTES = 1 << 20
 

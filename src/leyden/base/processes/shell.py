@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from leyden.processes.absence import ABSENT
+from leyden.base.processes.absence import ABSENT
 from leyden.values import Struct
 
 _SHELL = "/bin/sh"

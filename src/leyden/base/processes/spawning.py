@@ -8,17 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from leyden.errors import SetupError
-from leyden.processes.claims import take
-from leyden.processes.identity import Identity, identify_after_exec, start_of
-from leyden.processes.niceness import set_niceness
-from leyden.processes.shell import (
+from leyden.base.processes.claims import take
+from leyden.base.processes.identity import Identity, identify_after_exec, start_of
+from leyden.base.processes.niceness import set_niceness
+from leyden.base.processes.shell import (
     Limits,
     as_user,
     can_change_user,
     still_shell,
     through_shell,
 )
+from leyden.errors import SetupError
 
 __all__ = ["Limits", "spawn"]
 

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Row, Run, SqlFile
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.values import Struct
 
-sql = SqlFile("answers")
+sql = SqlFile(__file__)
 
 PURPOSE = "saved answer"  # of sealed responses, together with the organization
 

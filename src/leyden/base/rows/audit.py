@@ -6,13 +6,13 @@ from typing import Any, Final
 
 import msgspec
 
-from leyden.domain.accounts import new_id
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import AFTER_ALL, Row, Run, SqlFile
+from leyden.base.rules.accounts import new_id
+from leyden.base.rules.times import from_us, to_us
 from leyden.schemas.node_settings import for_log
-from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile
 from leyden.values import Struct
 
-sql = SqlFile("audit")
+sql = SqlFile(__file__)
 
 Value = str | int | bool | None
 FIRST = (AFTER_ALL, "")  # a position after every entry

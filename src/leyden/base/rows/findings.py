@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from leyden.domain.alarms import Finding, Kind
-from leyden.domain.times import to_us
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.times import to_us
 
-sql = SqlFile("findings")
+sql = SqlFile(__file__)
 
 
 class Findings:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from enum import StrEnum, auto
 
-from leyden.domain.combining_marks import compose
+from leyden.base.rules.combining_marks import compose
 from leyden.errors import Malformed
 from leyden.values import Struct
 

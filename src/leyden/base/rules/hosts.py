@@ -4,7 +4,7 @@ import ipaddress
 import re
 from typing import Final
 
-from leyden.domain.addresses import Reach
+from leyden.base.rules.addresses import Reach
 from leyden.errors import Malformed
 
 _LARGEST_PORT: Final = 65_535

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum, auto
 from typing import Final
 
-from leyden.domain.accounts import Organization, Person, Role, Scope
+from leyden.base.rules.accounts import Organization, Person, Role, Scope
 from leyden.values import Struct
 
 TOTP_STEP_S: Final = 30

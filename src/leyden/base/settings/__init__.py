@@ -6,7 +6,7 @@ LEYDEN_CONFIG), else it is the default. `leyden config` prints all settings;
 docs/settings.md lists them.
 """
 
-from leyden.settings.fields import Settings, every_setting
-from leyden.settings.reading import BESIDE, PREFIX, load, words
+from leyden.base.settings.fields import Settings, every_setting
+from leyden.base.settings.reading import BESIDE, PREFIX, load, words
 
 __all__ = ["BESIDE", "PREFIX", "Settings", "every_setting", "load", "words"]

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable
 from urllib.parse import urlsplit
 
+from leyden.base.settings.fields import Settings
+from leyden.base.settings.reading import words
 from leyden.errors import SetupError
-from leyden.settings.fields import Settings
-from leyden.settings.reading import words
 
 _USUAL_PORTS = {"http": 80, "https": 443}
 _ORIGIN = re.compile(

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
+from leyden.base.files import write_private
+from leyden.base.settings.fields import PRIVATE_CHAIN, Settings
 from leyden.errors import SetupError
-from leyden.files import write_private
-from leyden.settings.fields import PRIVATE_CHAIN, Settings
 
 _FILE = "platform.json"
 

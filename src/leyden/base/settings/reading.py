@@ -10,8 +10,8 @@ from typing import get_type_hints
 import msgspec
 from msgspec.structs import fields
 
+from leyden.base.settings.fields import Settings
 from leyden.errors import SetupError
-from leyden.settings.fields import Settings
 
 PREFIX = "LEYDEN_"
 # These are read by the commands themselves, before or beside the settings.

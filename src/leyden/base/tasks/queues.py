@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Final
 
-from leyden.tasks.work import Work
+from leyden.base.tasks.work import Work
 from leyden.values import Struct
 
 # A claim that is not extended ends after this long.

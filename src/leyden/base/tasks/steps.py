@@ -5,8 +5,8 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from typing import Protocol
 
-from leyden.storage.stores import Stores
-from leyden.storage.tasks import Claim
+from leyden.base.database.stores import Stores
+from leyden.base.tasks.rows.tasks import Claim
 
 
 class ClaimedTask(Protocol):

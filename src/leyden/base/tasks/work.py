@@ -4,9 +4,9 @@ from contextlib import AbstractAsyncContextManager
 from datetime import datetime
 from types import TracebackType
 
-from leyden.storage.database import Database
-from leyden.storage.stores import Stores
-from leyden.storage.tasks import Claim
+from leyden.base.database.database import Database
+from leyden.base.database.stores import Stores
+from leyden.base.tasks.rows.tasks import Claim
 
 
 class _Fenced(AbstractAsyncContextManager[Stores]):

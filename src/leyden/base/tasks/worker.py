@@ -10,12 +10,12 @@ from typing import Final
 
 from prometheus_client import Histogram
 
-from leyden.domain.times import Clock
+from leyden.base.database.database import Database
+from leyden.base.rules.times import Clock
+from leyden.base.tasks.queues import Queue, retry_after
+from leyden.base.tasks.rows.tasks import Claim
+from leyden.base.tasks.work import Work
 from leyden.errors import Away, Stale
-from leyden.storage.database import Database
-from leyden.storage.tasks import Claim
-from leyden.tasks.queues import Queue, retry_after
-from leyden.tasks.work import Work
 
 _LAG: Final = Histogram(
     "leyden_queue_lag_seconds",

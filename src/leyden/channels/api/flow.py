@@ -8,9 +8,12 @@ from datetime import datetime
 
 import msgspec
 
-from leyden.api import csv_responses
-from leyden.api.csv_responses import Cells, Sheet
-from leyden.api.flow_schemas import (
+from leyden.base.http import csv_responses, turns
+from leyden.base.http.csv_responses import Cells, Sheet
+from leyden.base.http.operations import Request
+from leyden.base.rules.times import from_us, to_us
+from leyden.channels import checkout, leased_channels, orders, quotes
+from leyden.channels.api.flow_schemas import (
     ChannelWish,
     cancelled,
     coupon,
@@ -18,11 +21,12 @@ from leyden.api.flow_schemas import (
     ordered,
     quoted,
 )
-from leyden.api.operations import Request
-from leyden.domain.customer_ledger import CustomerEntry
-from leyden.domain.orders import Order
-from leyden.domain.pricing import ChannelKind
-from leyden.domain.times import from_us, to_us
+from leyden.channels.direct import destinations, reservations
+from leyden.channels.money import credit
+from leyden.channels.rules.customer_ledger import CustomerEntry
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.pricing import ChannelKind
+from leyden.channels.shop import Shop
 from leyden.errors import Malformed, TreasuryAway
 from leyden.schemas.credit import (
     BalanceAnswer,
@@ -41,17 +45,6 @@ from leyden.schemas.flow import (
     OrdersQuery,
     QuoteAnswer,
 )
-from leyden.services.channels import (
-    checkout,
-    credit,
-    destinations,
-    leased_channels,
-    orders,
-    quotes,
-    reservations,
-)
-from leyden.services.channels.shop import Shop
-from leyden.services.shared import turns
 
 _USUAL_PAGE = 100
 _ROWS_AT_A_TIME = 200  # of a whole ledger: 4 ms

@@ -5,16 +5,22 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from leyden.domain.coupons import Coupon
-from leyden.domain.customer_ledger import CustomerEntry
-from leyden.domain.orders import Order
-from leyden.domain.pricing import USUAL_LEASE, Channel, ChannelKind, NodeTier, Quote
-from leyden.domain.sources import Source
-from leyden.domain.times import to_iso
-from leyden.domain.units import EVERY_SAT, Sats
+from leyden.base.rules.times import to_iso
+from leyden.base.rules.units import EVERY_SAT, Sats
+from leyden.channels.leased_channels import LeasedChannel
+from leyden.channels.money.rules.coupons import Coupon
+from leyden.channels.rules.customer_ledger import CustomerEntry
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.pricing import (
+    USUAL_LEASE,
+    Channel,
+    ChannelKind,
+    NodeTier,
+    Quote,
+)
+from leyden.channels.rules.sources import Source
 from leyden.schemas.credit import CouponAnswer, LedgerEntry
 from leyden.schemas.flow import CancelledOrder, OrderAnswer, QuoteAnswer
-from leyden.services.channels.leased_channels import LeasedChannel
 
 Amount = Annotated[int, Meta(ge=-EVERY_SAT, le=EVERY_SAT)]
 

@@ -3,15 +3,15 @@
 from collections import Counter
 from collections.abc import AsyncIterator, Iterable, Iterator, Sequence
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Reason
-from leyden.domain.orders import ENDED, TICKETED, Order, Status
-from leyden.domain.payments import OutputState
-from leyden.domain.pricing import ChannelKind
-from leyden.domain.tickets import Lease
-from leyden.services.operators.broken_rules import Broken
-from leyden.storage.ledger import Written
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.channels.books.broken_rules import Broken
+from leyden.channels.rows.ledger import Written
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Reason
+from leyden.channels.rules.orders import ENDED, TICKETED, Order, Status
+from leyden.channels.rules.payments import OutputState
+from leyden.channels.rules.pricing import ChannelKind
+from leyden.channels.tickets.rules.tickets import Lease
 
 _SELLERS = {ledger.AUCTION, ledger.SELLER}
 

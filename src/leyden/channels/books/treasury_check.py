@@ -10,15 +10,15 @@ import logging
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain.alarms import Finding, Kind
-from leyden.domain.orders import Order
+from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.channels.books import treasury_rules
+from leyden.channels.books.broken_rules import Broken
+from leyden.channels.books.verify import all_orders
+from leyden.channels.rows.treasury_checks import TreasuryCheck
+from leyden.channels.rules.orders import Order
+from leyden.channels.shop import Shop
 from leyden.errors import TreasuryAway
-from leyden.services.channels.shop import Shop
-from leyden.services.operators import treasury_rules
-from leyden.services.operators.broken_rules import Broken
-from leyden.services.operators.verify import all_orders
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.treasury_checks import TreasuryCheck
 
 TREASURY_CHECK: Final = "treasury comparison"  # a kind of task
 MOST_ORDERS: Final = 5_000  # asked about

@@ -3,9 +3,12 @@
 from collections.abc import AsyncIterator, Iterator
 from typing import Final
 
-from leyden.domain import ledger
-from leyden.domain.orders import Order
-from leyden.domain.payments import (
+from leyden.base.database.database import Database
+from leyden.channels.books.broken_rules import Broken
+from leyden.channels.payments.base import Payments
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.payments import (
     Invoice,
     InvoiceState,
     KnownOutput,
@@ -13,9 +16,6 @@ from leyden.domain.payments import (
     Output,
     OutputState,
 )
-from leyden.payments.base import Payments
-from leyden.services.operators.broken_rules import Broken
-from leyden.storage.database import Database
 
 # More than the platform ever waits for: such an output should be booked by now.
 _ENOUGH_CONFIRMATIONS: Final = 144

@@ -9,15 +9,15 @@ import asyncio
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-from leyden.domain import ledger
-from leyden.domain.orders import Order
-from leyden.payments.base import Payments
-from leyden.runtimes.census import lnds
-from leyden.services.deliveries.pending import next_event
-from leyden.services.operators import order_rules, treasury_rules
-from leyden.services.operators.broken_rules import Broken
-from leyden.storage.database import Database
-from leyden.storage.stores import Stores
+from leyden.base.database.database import Database
+from leyden.base.database.stores import Stores
+from leyden.channels.books import order_rules, treasury_rules
+from leyden.channels.books.broken_rules import Broken
+from leyden.channels.payments.base import Payments
+from leyden.channels.rules import ledger
+from leyden.channels.rules.orders import Order
+from leyden.events.pending import next_event
+from leyden.nodes.runtimes.local.census import lnds
 
 _BATCH = 200
 

@@ -3,9 +3,9 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from leyden.app.shop import open_for_payments, shop_of
-from leyden.cli.operator.running import on_running
-from leyden.services.platform import Platform
+from leyden.base.cli.running import on_running
+from leyden.base.platform import Platform
+from leyden.channels.wiring.shop import open_for_payments, shop_of
 from leyden.values import replace
 
 Result = TypeVar("Result")

@@ -8,16 +8,16 @@ at most one ever confirms, because all of them spend the same coins.
 from collections.abc import Collection, Sequence
 from typing import Protocol
 
-from leyden.domain.fundings import WalletTransaction
-from leyden.domain.openings import (
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.rules.fundings import WalletTransaction
+from leyden.channels.direct.rules.openings import (
     ClosedChannel,
     Coin,
     Opening,
     OpeningRefused,
     SellerWallet,
 )
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
+from leyden.channels.rules.payments import Outpoint
 from leyden.values import Struct
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from leyden.errors import NodeRefused, SellerAway
 from leyden.lnd import rest
-from leyden.lnd.connection import Access, Connection
+from leyden.nodes.lnd.connection import Access, Connection
 
 BUMP = "uri:/walletrpc.WalletKit/BumpFee"
 HASHES = "uri:/chainrpc.ChainKit/GetBlockHash"

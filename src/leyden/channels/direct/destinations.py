@@ -2,13 +2,14 @@
 
 from typing import Final
 
-from leyden.domain import destinations
-from leyden.domain.nodes import DesiredState, Node, Status
-from leyden.domain.peer_ports import host_port
-from leyden.domain.pricing import Channel
+from leyden.channels import sources
+from leyden.channels.direct import zero_conf
+from leyden.channels.rules import destinations
+from leyden.channels.rules.pricing import Channel
+from leyden.channels.shop import Shop
 from leyden.errors import Conflict, Malformed, NotFound
-from leyden.services.channels import sources, zero_conf
-from leyden.services.channels.shop import Shop
+from leyden.nodes.rules.nodes import DesiredState, Node, Status
+from leyden.nodes.rules.peer_ports import host_port
 from leyden.values import replace
 
 _LONGEST_ID: Final = 100

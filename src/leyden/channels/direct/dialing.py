@@ -10,9 +10,9 @@ import logging
 import socket
 from collections.abc import Awaitable, Callable, Sequence
 
-from leyden.domain import hosts
-from leyden.domain.addresses import Reach
-from leyden.domain.peer_ports import PeerPorts, host_port
+from leyden.base.rules import hosts
+from leyden.base.rules.addresses import Reach
+from leyden.nodes.rules.peer_ports import PeerPorts, host_port
 from leyden.values import Struct
 
 LookUp = Callable[[str, int, str], Awaitable[Sequence[str]]]

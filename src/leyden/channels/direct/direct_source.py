@@ -1,12 +1,12 @@
 """The operator's seller as a source of channels."""
 
-from leyden.domain import ledger, pricing
-from leyden.domain.orders import Order
-from leyden.domain.pricing import Channel, Quote
-from leyden.services.channels import reservations
-from leyden.services.channels.reservations import Reservation
-from leyden.services.channels.shop import OPENING, Shop
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.channels.direct import reservations
+from leyden.channels.direct.reservations import Reservation
+from leyden.channels.rules import ledger, pricing
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.pricing import Channel, Quote
+from leyden.channels.shop import OPENING, Shop
 
 
 class DirectSource:

@@ -9,8 +9,10 @@ opened: the order ends, and its buyer is refunded.
 import logging
 from typing import Final
 
-from leyden.domain.events import Data, Event
-from leyden.domain.fundings import (
+from leyden.base.database.stores import Stores
+from leyden.channels.direct.base import Seller
+from leyden.channels.direct.rows.fundings import TAKEN
+from leyden.channels.direct.rules.fundings import (
     Bump,
     Chain,
     Funding,
@@ -18,13 +20,11 @@ from leyden.domain.fundings import (
     Obstacle,
     follow,
 )
-from leyden.domain.openings import SellerWallet
-from leyden.sellers.base import Seller
-from leyden.services.channels.filling import undo
-from leyden.services.channels.shop import Shop
-from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.storage.fundings import TAKEN
-from leyden.storage.stores import Stores
+from leyden.channels.direct.rules.openings import SellerWallet
+from leyden.channels.filling import undo
+from leyden.channels.shop import Shop
+from leyden.channels.unit_of_work import UnitOfWork
+from leyden.events.rules.events import Data, Event
 from leyden.values import replace
 
 log = logging.getLogger(__name__)

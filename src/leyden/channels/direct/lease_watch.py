@@ -9,13 +9,13 @@ import logging
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.events import Data, Event
-from leyden.domain.openings import ClosedChannel, SellerWallet
-from leyden.domain.units import BLOCKS_PER_WEEK
-from leyden.sellers.base import Seller
-from leyden.services.channels.shop import Shop
-from leyden.storage.leases import RunningLease
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.base.rules.units import BLOCKS_PER_WEEK
+from leyden.channels.direct.base import Seller
+from leyden.channels.direct.rules.openings import ClosedChannel, SellerWallet
+from leyden.channels.rows.leases import RunningLease
+from leyden.channels.shop import Shop
+from leyden.events.rules.events import Data, Event
 from leyden.values import replace
 
 log = logging.getLogger(__name__)

@@ -13,8 +13,12 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import aclosing
 from typing import Any, Final
 
-from leyden.domain.fundings import WalletTransaction
-from leyden.domain.openings import (
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.base import BumpRefused, WantedOpening
+from leyden.channels.direct.connection import SellerConnection, check_ready
+from leyden.channels.direct.lnd_fundings import LndFundings
+from leyden.channels.direct.rules.fundings import WalletTransaction
+from leyden.channels.direct.rules.openings import (
     ClosedChannel,
     Coin,
     Opening,
@@ -22,13 +26,9 @@ from leyden.domain.openings import (
     OpeningState,
     SellerWallet,
 )
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
+from leyden.channels.rules.payments import Outpoint
 from leyden.errors import NodeRefused
-from leyden.lnd.connection import Access
-from leyden.sellers.base import BumpRefused, WantedOpening
-from leyden.sellers.connection import SellerConnection, check_ready
-from leyden.sellers.lnd_fundings import LndFundings
+from leyden.nodes.lnd.connection import Access
 
 # A funding transaction of ours is looked for among the newest blocks' and those that
 # no block has.

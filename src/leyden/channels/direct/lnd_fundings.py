@@ -6,15 +6,9 @@ The wallet lists its transactions; the chain confirms that a block really has th
 from collections.abc import Collection
 from typing import Any, Final
 
-from leyden.domain.fundings import WalletTransaction
-from leyden.domain.openings import Coin
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
-from leyden.errors import NodeRefused
-from leyden.lnd.best_chain import BLOCK, BLOCK_HASH, BestChain, Confirmation
-from leyden.lnd.transactions import virtual_size
-from leyden.sellers.base import BumpRefused
-from leyden.sellers.connection import (
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.base import BumpRefused
+from leyden.channels.direct.connection import (
     BLOCKS,
     BUMP,
     HASHES,
@@ -23,6 +17,12 @@ from leyden.sellers.connection import (
     is_denied,
     refusal,
 )
+from leyden.channels.direct.rules.fundings import WalletTransaction
+from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.rules.payments import Outpoint
+from leyden.errors import NodeRefused
+from leyden.nodes.lnd.best_chain import BLOCK, BLOCK_HASH, BestChain, Confirmation
+from leyden.nodes.lnd.transactions import virtual_size
 from leyden.values import replace
 
 _BUMP: Final = "/v2/wallet/bumpfee"

@@ -10,9 +10,9 @@ from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from typing import Final, Protocol
 
+from leyden.channels.direct.connection import SellerConnection, refusal
 from leyden.errors import NodeRefused
-from leyden.lnd.connection import Access
-from leyden.sellers.connection import SellerConnection, refusal
+from leyden.nodes.lnd.connection import Access
 from leyden.values import Struct
 
 LSPS: Final = 37913  # the type of all messages of LSPS (bLIP-50)

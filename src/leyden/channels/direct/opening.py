@@ -23,30 +23,30 @@ import logging
 from datetime import timedelta
 from typing import Final
 
-from leyden.domain import ledger, pricing
-from leyden.domain.alarms import Finding, Kind
-from leyden.domain.ledger import Reason
-from leyden.domain.openings import (
+from leyden.base.database.stores import Stores
+from leyden.base.rules.alarms import Finding, Kind
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.channels.direct import reservations
+from leyden.channels.direct.base import Seller, WantedOpening
+from leyden.channels.direct.rules.openings import (
     Coin,
     Opening,
     OpeningRefused,
     OpeningState,
     SellerWallet,
 )
-from leyden.domain.orders import ENDED, Event, Order, Status, advance
-from leyden.domain.tickets import Lease
-from leyden.domain.units import Sats
+from leyden.channels.filling import fill
+from leyden.channels.holding import credit, hand_back, settle
+from leyden.channels.payment_sweep import look_up
+from leyden.channels.refunds import refund
+from leyden.channels.rules import ledger, pricing
+from leyden.channels.rules.ledger import Reason
+from leyden.channels.rules.orders import ENDED, Event, Order, Status, advance
+from leyden.channels.shop import Shop
+from leyden.channels.tickets.rules.tickets import Lease
+from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import SellerAway, SoldOut
-from leyden.sellers.base import Seller, WantedOpening
-from leyden.services.channels import reservations
-from leyden.services.channels.filling import fill
-from leyden.services.channels.holding import credit, hand_back, settle
-from leyden.services.channels.payment_sweep import look_up
-from leyden.services.channels.refunds import refund
-from leyden.services.channels.shop import Shop
-from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.stores import Stores
 
 log = logging.getLogger(__name__)
 

@@ -13,15 +13,15 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final
 
-from leyden.domain.openings import Coin, SellerWallet
-from leyden.domain.orders import Order
-from leyden.domain.payments import Outpoint
-from leyden.domain.pricing import FUNDING_VBYTES, Channel, Quote
+from leyden.base.database.stores import Stores
+from leyden.channels.direct.lsps1.limits import check_coins
+from leyden.channels.direct.rows.seller import KnownSeller
+from leyden.channels.direct.rules.openings import Coin, SellerWallet
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.payments import Outpoint
+from leyden.channels.rules.pricing import FUNDING_VBYTES, Channel, Quote
+from leyden.channels.shop import Shop
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
-from leyden.services.channels.lsps1.limits import check_coins
-from leyden.services.channels.shop import Shop
-from leyden.storage.seller import KnownSeller
-from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 HOUR: Final = timedelta(hours=1)

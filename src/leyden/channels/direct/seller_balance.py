@@ -2,10 +2,10 @@
 
 from collections.abc import Sequence
 
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct import reservations
+from leyden.channels.shop import Shop
 from leyden.errors import SellerAway
-from leyden.services.channels import reservations
-from leyden.services.channels.shop import Shop
 from leyden.values import Struct
 
 

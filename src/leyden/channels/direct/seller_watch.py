@@ -2,10 +2,10 @@
 
 import logging
 
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.channels.direct import funding_watch, lease_watch, reservations
+from leyden.channels.shop import Shop
 from leyden.errors import SellerAway
-from leyden.services.channels import funding_watch, lease_watch, reservations
-from leyden.services.channels.shop import Shop
-from leyden.services.shared.steps import ClaimedTask
 
 log = logging.getLogger(__name__)
 

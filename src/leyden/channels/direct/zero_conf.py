@@ -6,11 +6,11 @@ certain, the channel is rejected before it is priced; otherwise the opening may 
 and then the payment is returned.
 """
 
-from leyden.domain.nodes import Node
-from leyden.domain.openings import ZERO_CONF, takes_zero_conf
+from leyden.channels.direct import reservations
+from leyden.channels.direct.rules.openings import ZERO_CONF, takes_zero_conf
+from leyden.channels.shop import Shop
 from leyden.errors import Malformed
-from leyden.services.channels import reservations
-from leyden.services.channels.shop import Shop
+from leyden.nodes.rules.nodes import Node
 
 
 async def check(shop: Shop, key: str, hosted: Node | None, *, announce: bool) -> None:

@@ -6,21 +6,15 @@ Each has a reason, and is applied once per key.
 from datetime import datetime
 from enum import StrEnum, auto
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.units import Sats
+from leyden.base import rights
+from leyden.base.database.database import Database
+from leyden.base.database.stores import Stores
+from leyden.base.rules.units import Sats
+from leyden.channels.money.credit import Balance, balance, check_note, check_sats, grant
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.errors import Conflict, Malformed, Violated
-from leyden.services.channels.credit import (
-    Balance,
-    balance,
-    check_note,
-    check_sats,
-    grant,
-)
-from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
-from leyden.services.shared import rights
-from leyden.storage.database import Database
-from leyden.storage.stores import Stores
 from leyden.values import replace
 
 _USED = "key: already used for a different correction"

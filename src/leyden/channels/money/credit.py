@@ -5,17 +5,17 @@ Manual adjustments by operators are in corrections.py.
 
 from datetime import datetime, timedelta
 
-from leyden.domain import ledger
-from leyden.domain.coupons import Coupon, new_coupon_id
-from leyden.domain.customer_ledger import CustomerEntry
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.sign_in import Right
-from leyden.domain.units import EVERY_SAT, Sats
+from leyden.base import rights
+from leyden.base.database.database import Database
+from leyden.base.database.stores import Stores
+from leyden.base.rules.sign_in import Right
+from leyden.base.rules.units import EVERY_SAT, Sats
+from leyden.channels.money.rules.coupons import Coupon, new_coupon_id
+from leyden.channels.rules import ledger
+from leyden.channels.rules.customer_ledger import CustomerEntry
+from leyden.channels.rules.ledger import Entry, Reason
+from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import Malformed, NotFound, TooMany
-from leyden.services.channels.unit_of_work import UnitOfWork
-from leyden.services.shared import rights
-from leyden.storage.database import Database
-from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 GUESSES_PER_HOUR = 20

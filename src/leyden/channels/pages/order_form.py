@@ -5,16 +5,17 @@ from typing import Final
 
 from starlette.responses import Response
 
-from leyden.domain.nodes import Listed
-from leyden.domain.orders import Order
-from leyden.domain.pricing import Channel, NodeTier, Quote
-from leyden.domain.units import BLOCKS_PER_WEEK, Sats
+from leyden.base.pages.forms import Form
+from leyden.base.pages.visits import Visit, redirect
+from leyden.base.rules.units import BLOCKS_PER_WEEK, Sats
+from leyden.channels import orders, quotes, sources
+from leyden.channels.direct import destinations
+from leyden.channels.pages.orders import shop_of
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.pricing import Channel, NodeTier, Quote
 from leyden.errors import Away, Malformed, Refused
-from leyden.services.channels import destinations, orders, quotes, sources
+from leyden.nodes.rules.nodes import Listed
 from leyden.values import Struct
-from leyden.web.forms import Form
-from leyden.web.orders import shop_of
-from leyden.web.visits import Visit, redirect
 
 _FIELDS: Final = (
     *("for", "node", "announce", "zero_conf"),

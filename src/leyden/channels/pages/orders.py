@@ -6,19 +6,21 @@ from typing import Final
 
 from starlette.responses import Response
 
-from leyden.domain.nodes import Listed
-from leyden.domain.nodes import Status as NodeStatus
-from leyden.domain.orders import Event, Order, Status
-from leyden.domain.pricing import ChannelKind
-from leyden.domain.times import from_us, to_us
-from leyden.domain.units import BLOCKS_PER_WEEK
+from leyden.base.pages import changes as changing
+from leyden.base.pages import pictures
+from leyden.base.pages.visits import Visit, redirect
+from leyden.base.rules.times import from_us, to_us
+from leyden.base.rules.units import BLOCKS_PER_WEEK
+from leyden.channels import orders
+from leyden.channels.direct import reservations
+from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
+from leyden.channels.pages import tracking
+from leyden.channels.rules.orders import Event, Order, Status
+from leyden.channels.rules.pricing import ChannelKind
+from leyden.channels.shop import Shop
 from leyden.errors import Malformed, TreasuryAway
-from leyden.services.channels import orders, reservations, tracking
-from leyden.services.channels.shop import Shop
-from leyden.storage.lsps1_orders import Lsps1Order
-from leyden.web import changes as changing
-from leyden.web import pictures
-from leyden.web.visits import Visit, redirect
+from leyden.nodes.rules.nodes import Listed
+from leyden.nodes.rules.nodes import Status as NodeStatus
 
 _AT_A_TIME: Final = 50
 _SATS: Final = 100_000_000

@@ -2,13 +2,13 @@
 
 from datetime import datetime
 
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import OutputState
-from leyden.domain.units import Sats
-from leyden.services.channels import checkout, leased_channels, orders
-from leyden.services.channels.leased_channels import LeasedChannel
-from leyden.services.channels.shop import Shop
-from leyden.storage.fundings import KnownBump
+from leyden.base.rules.units import Sats
+from leyden.channels import checkout, leased_channels, orders
+from leyden.channels.direct.rows.fundings import KnownBump
+from leyden.channels.leased_channels import LeasedChannel
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import OutputState
+from leyden.channels.shop import Shop
 from leyden.values import Struct, hiding
 
 

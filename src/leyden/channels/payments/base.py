@@ -9,13 +9,13 @@ from collections.abc import AsyncGenerator, Sequence
 from datetime import timedelta
 from typing import Protocol
 
-from leyden.domain.payments import (
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.payments import (
     Holdings,
     PaidOrder,
     PaymentRequest,
     PaymentUpdate,
 )
-from leyden.domain.units import Sats
 
 
 class Payments(Protocol):

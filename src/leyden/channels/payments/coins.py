@@ -11,10 +11,10 @@ import time
 from collections import defaultdict
 from typing import Any
 
-from leyden.domain.payments import Outpoint, Output
-from leyden.domain.units import Sats
-from leyden.lnd.best_chain import BestChain, Confirmation
-from leyden.payments.treasury import Treasury
+from leyden.base.rules.units import Sats
+from leyden.channels.payments.treasury import Treasury
+from leyden.channels.rules.payments import Outpoint, Output
+from leyden.nodes.lnd.best_chain import BestChain, Confirmation
 from leyden.values import Struct
 
 _WINDOW = 144

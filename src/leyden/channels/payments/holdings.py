@@ -2,10 +2,10 @@
 
 import asyncio
 
-from leyden.domain.payments import Holdings
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.payments.treasury import Treasury, refusal
+from leyden.channels.rules.payments import Holdings
 from leyden.errors import NodeRefused
-from leyden.payments.treasury import Treasury, refusal
 
 
 async def holdings(treasury: Treasury) -> Holdings:

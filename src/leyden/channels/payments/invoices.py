@@ -4,8 +4,8 @@ import base64
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from leyden.domain.payments import Invoice, InvoiceState, PaidOrder
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.payments import Invoice, InvoiceState, PaidOrder
 
 MEMO: Final = "Channel order "  # by which ours are known among others
 CANCELLED: Final = "CANCELED"  # or expired

@@ -13,7 +13,13 @@ from contextlib import aclosing
 from datetime import timedelta
 from typing import Any
 
-from leyden.domain.payments import (
+from leyden.base.rules.units import Sats
+from leyden.channels.payments import invoices
+from leyden.channels.payments.coins import Coins
+from leyden.channels.payments.holdings import holdings
+from leyden.channels.payments.treasury import Treasury, refusal, unknown_invoice
+from leyden.channels.payments.watching import Watch
+from leyden.channels.rules.payments import (
     Holdings,
     Invoice,
     InvoiceState,
@@ -21,14 +27,8 @@ from leyden.domain.payments import (
     PaymentRequest,
     PaymentUpdate,
 )
-from leyden.domain.units import Sats
 from leyden.errors import NodeRefused
-from leyden.lnd.connection import Access
-from leyden.payments import invoices
-from leyden.payments.coins import Coins
-from leyden.payments.holdings import holdings
-from leyden.payments.treasury import Treasury, refusal, unknown_invoice
-from leyden.payments.watching import Watch
+from leyden.nodes.lnd.connection import Access
 
 Preimage = Callable[[str, Sats], bytes]
 

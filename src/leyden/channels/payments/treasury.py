@@ -9,7 +9,7 @@ from typing import Any
 
 from leyden.errors import NodeRefused, TreasuryAway
 from leyden.lnd import rest
-from leyden.lnd.connection import Access, Connection
+from leyden.nodes.lnd.connection import Access, Connection
 
 # All that our macaroon has to allow: nothing that spends, opens or bakes.
 PERMISSIONS = (

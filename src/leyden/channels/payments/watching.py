@@ -6,12 +6,12 @@ from collections.abc import AsyncGenerator, Coroutine
 from contextlib import aclosing
 from typing import Any, Final
 
-from leyden.domain.payments import InvoiceState, PaymentUpdate
+from leyden.base.processes import share
+from leyden.channels.payments import invoices
+from leyden.channels.payments.coins import Coins
+from leyden.channels.payments.treasury import Treasury, refusal
+from leyden.channels.rules.payments import InvoiceState, PaymentUpdate
 from leyden.errors import NodeRefused, TreasuryAway
-from leyden.payments import invoices
-from leyden.payments.coins import Coins
-from leyden.payments.treasury import Treasury, refusal
-from leyden.processes import share
 
 # The most streams open at once, one for each unpaid invoice, and the share of all open
 # files that they may take. Payments of further invoices are found by lookups.

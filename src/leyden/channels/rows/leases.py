@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from leyden.domain.tickets import Lease
-from leyden.domain.times import from_us, to_us
-from leyden.domain.units import Sats
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
+from leyden.base.rules.units import Sats
+from leyden.channels.tickets.rules.tickets import Lease
 from leyden.values import Struct
 
-sql = SqlFile("leases")
+sql = SqlFile(__file__)
 
 
 class RunningLease(Struct, frozen=True, kw_only=True):

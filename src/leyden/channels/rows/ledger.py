@@ -9,16 +9,16 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 
-from leyden.domain import ledger
-from leyden.domain.customer_ledger import CustomerEntry, customer_entry
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.times import from_us, to_us
-from leyden.domain.units import Sats
+from leyden.base.database.statements import AFTER_ALL, Row, Run, SqlFile, Value
+from leyden.base.rules.times import from_us, to_us
+from leyden.base.rules.units import Sats
+from leyden.channels.rules import ledger
+from leyden.channels.rules.customer_ledger import CustomerEntry, customer_entry
+from leyden.channels.rules.ledger import Entry, Reason
 from leyden.errors import Stale, Violated
-from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile, Value
 from leyden.values import Struct, replace
 
-sql = SqlFile("ledger")
+sql = SqlFile(__file__)
 
 _BELOW_ZERO = ("owed:", "receivable:")
 _KEPT = ("credit:", *_BELOW_ZERO)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from leyden.domain.orders import Status
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
+from leyden.channels.rules.orders import Status
 
-sql = SqlFile("moves")
+sql = SqlFile(__file__)
 
 
 class Moves:

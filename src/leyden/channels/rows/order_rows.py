@@ -6,11 +6,11 @@ The statements that write and read orders are made of these (`orders.py`).
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple
 
-from leyden.domain.orders import Changes, Order, Status
-from leyden.domain.payments import InvoiceState
-from leyden.domain.pricing import Channel, NodeTier, Quote
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Row, Value
+from leyden.base.database.statements import Row, Value
+from leyden.base.rules.times import from_us, to_us
+from leyden.channels.rules.orders import Changes, Order, Status
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.rules.pricing import Channel, NodeTier, Quote
 from leyden.values import Struct
 
 

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 
-from leyden.domain.orders import Order, Status
-from leyden.domain.payments import InvoiceState, PaymentRequest
-from leyden.domain.times import to_us
-from leyden.domain.units import Sats
+from leyden.base.database.statements import AFTER_ALL, Row, Run, SqlFile, Statement
+from leyden.base.rules.times import to_us
+from leyden.base.rules.units import Sats
+from leyden.channels.rows.order_rows import CHANGING, COLUMNS, order_of, row_of
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.payments import InvoiceState, PaymentRequest
 from leyden.errors import NotFound, Stale
-from leyden.storage.order_rows import CHANGING, COLUMNS, order_of, row_of
-from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile, Statement
 
-sql = SqlFile("orders", channel_order=COLUMNS)
+sql = SqlFile(__file__, channel_order=COLUMNS)
 _ADD = Statement(
     f"INSERT INTO channel_order ({', '.join(COLUMNS)}) "  # noqa: S608  our own names
     f"VALUES ({', '.join(f':{each}' for each in COLUMNS)}) "

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from leyden.domain.payments import KnownOutput, Outpoint, OutputState
-from leyden.domain.times import from_us, to_us
-from leyden.domain.units import Sats
+from leyden.base.database.statements import Row, Run, SqlFile, Value
+from leyden.base.rules.times import from_us, to_us
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.payments import KnownOutput, Outpoint, OutputState
 from leyden.errors import Stale
-from leyden.storage.statements import Row, Run, SqlFile, Value
 
-sql = SqlFile("outputs")
+sql = SqlFile(__file__)
 
 
 class Outputs:

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from leyden.domain.pricing import Channel, ChannelKind, Quote
-from leyden.domain.times import from_us, to_us
-from leyden.domain.units import Sats
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.pricing import Channel, ChannelKind, Quote
 
-sql = SqlFile("quotes")
+sql = SqlFile(__file__)
 
 
 class Quotes:

@@ -18,13 +18,13 @@ from sqlalchemy import (
     and_,
 )
 
-from leyden.domain.fundings import FundingState, Obstacle
-from leyden.domain.ledger import Reason
-from leyden.domain.lsps1 import Transport
-from leyden.domain.orders import FINAL, Status
-from leyden.domain.payments import InvoiceState
-from leyden.domain.pricing import NodeTier
-from leyden.storage.tables import SEALED, metadata, one_of
+from leyden.base.database.tables import SEALED, metadata, one_of
+from leyden.channels.direct.rules.fundings import FundingState, Obstacle
+from leyden.channels.direct.rules.lsps1 import Transport
+from leyden.channels.rules.ledger import Reason
+from leyden.channels.rules.orders import FINAL, Status
+from leyden.channels.rules.payments import InvoiceState
+from leyden.channels.rules.pricing import NodeTier
 
 # SQLite numbers rows by itself only where the type is its own word for integer.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")

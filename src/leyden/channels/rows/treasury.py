@@ -1,9 +1,9 @@
 """The treasury's public key, as first seen."""
 
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
 from leyden.values import Struct
 
-sql = SqlFile("treasury")
+sql = SqlFile(__file__)
 
 
 class Remembered(Struct, frozen=True):

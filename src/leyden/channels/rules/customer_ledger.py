@@ -14,9 +14,9 @@ from collections.abc import Mapping
 from datetime import datetime
 from enum import StrEnum, auto
 
-from leyden.domain import ledger
-from leyden.domain.ledger import Entry, Reason
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
 from leyden.values import Struct
 
 OUTSIDE = "outside"

@@ -6,8 +6,9 @@ is rejected before the channel is priced.
 
 from typing import Final
 
-from leyden.domain import hosts, public_keys
+from leyden.base.rules import hosts
 from leyden.errors import Malformed
+from leyden.nodes.rules import public_keys
 
 PEER_PORT: Final = 9_735  # lnd's default
 _LONGEST: Final = 400

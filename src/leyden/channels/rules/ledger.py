@@ -23,7 +23,7 @@ further effect.
 from collections.abc import Iterable
 from enum import StrEnum, auto
 
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
 from leyden.values import Struct, replace
 
 RECEIVED = "received"

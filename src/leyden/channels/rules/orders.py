@@ -24,10 +24,10 @@ from datetime import datetime
 from enum import StrEnum, auto
 from typing import Self, TypedDict, Unpack
 
-from leyden.domain.payments import InvoiceState, PaymentRequest
-from leyden.domain.pricing import ChannelKind, Quote
-from leyden.domain.tickets import Lease
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.payments import InvoiceState, PaymentRequest
+from leyden.channels.rules.pricing import ChannelKind, Quote
+from leyden.channels.tickets.rules.tickets import Lease
 from leyden.errors import NotAllowed
 from leyden.values import Struct, replace
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from enum import StrEnum, auto
 from typing import Self
 
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
 from leyden.values import Struct
 
 

@@ -13,7 +13,7 @@ does; our own are rounded up. No fee is off by a whole satoshi.
 
 from enum import StrEnum, auto
 
-from leyden.domain.units import Sats, part_per_million, rounded_up
+from leyden.base.rules.units import Sats, part_per_million, rounded_up
 from leyden.errors import Malformed
 from leyden.values import Struct, replace
 

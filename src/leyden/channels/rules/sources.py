@@ -8,7 +8,7 @@ tickets. There may be more sources of direct channels later, such as other LSPs.
 from enum import StrEnum, auto
 from typing import Final
 
-from leyden.domain.pricing import ChannelKind
+from leyden.channels.rules.pricing import ChannelKind
 from leyden.errors import SetupError
 
 

@@ -6,11 +6,11 @@ used.
 
 from typing import Any
 
-from leyden.domain.auction import AuctionAccount
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.tickets.poold import Poold
+from leyden.channels.tickets.rules.auction import AuctionAccount
+from leyden.channels.tickets.stubs import trader_pb2 as trader
 from leyden.errors import MarketAway
-from leyden.market.poold import Poold
-from leyden.market.stubs import trader_pb2 as trader
 
 _RETRY_AFTER_S = 60
 

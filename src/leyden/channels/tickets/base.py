@@ -7,9 +7,9 @@ exception MarketAway. Every method may be called any number of times.
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from leyden.domain.auction import AuctionAccount
-from leyden.domain.pricing import AuctionTerms, Quote
-from leyden.domain.tickets import NoTicket, Progress, Ticket
+from leyden.channels.rules.pricing import AuctionTerms, Quote
+from leyden.channels.tickets.rules.auction import AuctionAccount
+from leyden.channels.tickets.rules.tickets import NoTicket, Progress, Ticket
 
 
 class Market(Protocol):

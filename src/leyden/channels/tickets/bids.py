@@ -6,10 +6,10 @@ bid. So withdrawing a ticket means looking for its bid as well.
 
 import logging
 
+from leyden.channels.tickets.poold import NO_SUCH_BID, Poold
+from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
+from leyden.channels.tickets.stubs import trader_pb2 as trader
 from leyden.errors import MarketAway, MarketRefused
-from leyden.market.poold import NO_SUCH_BID, Poold
-from leyden.market.stubs import auctioneer_pb2 as auctioneer
-from leyden.market.stubs import trader_pb2 as trader
 
 log = logging.getLogger(__name__)
 

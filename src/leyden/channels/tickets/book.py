@@ -7,8 +7,8 @@ twice.
 
 from typing import Protocol
 
-from leyden.domain.pricing import Quote
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.pricing import Quote
 
 
 class Book(Protocol):

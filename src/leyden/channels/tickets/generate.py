@@ -1,6 +1,6 @@
 """Generator of market/stubs from the protocol of poold's release.
 
-    .venv/bin/python -m leyden.market.generate
+    .venv/bin/python -m leyden.channels.tickets.generate
 
 Needs Go, which fetches the files, and the tools of `./leyden check`. The
 output is committed: installations that only run Leyden need neither.
@@ -12,14 +12,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-# As poold 0.7.1 is built (daemons/pool-0.7.1/go.mod).
+# As poold 0.7.1 is built (base/daemons/pool-0.7.1/go.mod).
 _POOL = "github.com/lightninglabs/pool"
 _PROTOCOLS = {
     "trader": f"{_POOL}/poolrpc@v1.0.1",
     "auctioneer": f"{_POOL}/auctioneerrpc@v1.1.3",
 }
 _PACKAGE = "leyden/market/stubs"
-_SOURCES = Path(__file__).parents[2]
+_SOURCES = Path(__file__).parents[3]
 
 
 def main() -> None:

@@ -7,12 +7,12 @@ order.
 
 import asyncio
 
-from leyden.domain.orders import Event, Order, Status
-from leyden.domain.tickets import TicketState
+from leyden.channels.holding import end
+from leyden.channels.rules.orders import Event, Order, Status
+from leyden.channels.shop import Shop
+from leyden.channels.tickets.rules.tickets import TicketState
+from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.errors import Conflict, Malformed, MarketAway
-from leyden.services.channels.holding import end
-from leyden.services.channels.shop import Shop
-from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.values import replace
 
 _BATCH = 500

@@ -7,8 +7,8 @@ configured again, and a payment that is held for a ticket goes back in time.
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
-from leyden.domain.pricing import AuctionTerms, Quote
-from leyden.domain.tickets import NoTicket, Progress, Ticket
+from leyden.channels.rules.pricing import AuctionTerms, Quote
+from leyden.channels.tickets.rules.tickets import NoTicket, Progress, Ticket
 from leyden.errors import MarketAway
 
 _AGAIN_S = 600

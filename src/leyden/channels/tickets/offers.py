@@ -2,16 +2,16 @@
 
 import logging
 
-from leyden.domain.auction import AuctionAccount
-from leyden.domain.pricing import NodeTier, Quote
-from leyden.domain.tickets import Ticket
+from leyden.channels.rules.pricing import NodeTier, Quote
+from leyden.channels.tickets.account import PoolAccount
+from leyden.channels.tickets.book import Book, may_take
+from leyden.channels.tickets.poold import Poold
+from leyden.channels.tickets.rules.auction import AuctionAccount
+from leyden.channels.tickets.rules.tickets import Ticket
+from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
+from leyden.channels.tickets.stubs import trader_pb2 as trader
+from leyden.channels.tickets.ticket_text import ref_of
 from leyden.errors import SoldOut
-from leyden.market.account import PoolAccount
-from leyden.market.book import Book, may_take
-from leyden.market.poold import Poold
-from leyden.market.stubs import auctioneer_pb2 as auctioneer
-from leyden.market.stubs import trader_pb2 as trader
-from leyden.market.ticket_text import ref_of
 
 log = logging.getLogger(__name__)
 

@@ -1,7 +1,7 @@
 """The amounts of outstanding tickets, read from our orders."""
 
-from leyden.domain.units import Sats
-from leyden.storage.database import Database
+from leyden.base.database.database import Database
+from leyden.base.rules.units import Sats
 
 
 class OrderBook:

@@ -12,19 +12,24 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from leyden.domain.pricing import LEASES, AuctionTerms, Quote
-from leyden.domain.tickets import NoTicket, Progress, Ticket, TicketState
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.pricing import LEASES, AuctionTerms, Quote
+from leyden.channels.tickets.account import PoolAccount
+from leyden.channels.tickets.bids import Bids
+from leyden.channels.tickets.book import Book
+from leyden.channels.tickets.offers import Offers
+from leyden.channels.tickets.poold import Poold
+from leyden.channels.tickets.rules.tickets import (
+    NoTicket,
+    Progress,
+    Ticket,
+    TicketState,
+)
+from leyden.channels.tickets.sidecars import Sidecars
+from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
+from leyden.channels.tickets.stubs import trader_pb2 as trader
+from leyden.channels.tickets.ticket_ends import OVER, STATES, Ends
 from leyden.errors import Malformed, MarketAway, MarketRefused
-from leyden.market.account import PoolAccount
-from leyden.market.bids import Bids
-from leyden.market.book import Book
-from leyden.market.offers import Offers
-from leyden.market.poold import Poold
-from leyden.market.sidecars import Sidecars
-from leyden.market.stubs import auctioneer_pb2 as auctioneer
-from leyden.market.stubs import trader_pb2 as trader
-from leyden.market.ticket_ends import OVER, STATES, Ends
 
 log = logging.getLogger(__name__)
 

@@ -5,13 +5,13 @@ from functools import cache
 
 from prometheus_client import Gauge
 
-from leyden.domain.auction import AuctionAccount
-from leyden.domain.units import Sats
+from leyden.base.database.database import Database
+from leyden.base.rules.units import Sats
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.channels.shop import Shop, Upkeep
+from leyden.channels.tickets.base import Account
+from leyden.channels.tickets.rules.auction import AuctionAccount
 from leyden.errors import MarketAway, MarketRefused
-from leyden.market.base import Account
-from leyden.services.channels.shop import Shop, Upkeep
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.database import Database
 from leyden.values import Struct
 
 log = logging.getLogger(__name__)

@@ -15,8 +15,8 @@ import grpc
 from google.protobuf.message import Message
 from google.protobuf.message_factory import GetMessageClass
 
+from leyden.channels.tickets.stubs import trader_pb2
 from leyden.errors import MarketAway, MarketRefused, SoldOut
-from leyden.market.stubs import trader_pb2
 from leyden.values import Struct
 
 log = logging.getLogger(__name__)

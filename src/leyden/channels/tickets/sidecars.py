@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-from leyden.market.poold import Poold
-from leyden.market.stubs import trader_pb2 as trader
+from leyden.channels.tickets.poold import Poold
+from leyden.channels.tickets.stubs import trader_pb2 as trader
 
 _AT_ONCE = 16
 # The whole list has every ticket ever made. It is worth asking for when so many of it

@@ -14,11 +14,17 @@ from pathlib import Path
 
 import msgspec
 
-from leyden.domain.pricing import AuctionTerms, Quote
-from leyden.domain.tickets import Lease, NoTicket, Progress, Ticket, TicketState
-from leyden.domain.units import Sats
+from leyden.base.files import write_private
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.pricing import AuctionTerms, Quote
+from leyden.channels.tickets.rules.tickets import (
+    Lease,
+    NoTicket,
+    Progress,
+    Ticket,
+    TicketState,
+)
 from leyden.errors import MarketAway, SoldOut
-from leyden.files import write_private
 
 _HEIGHT = 850_000  # there is no chain: it is always that high
 

@@ -2,13 +2,13 @@
 
 import logging
 
-from leyden.domain import ledger, pricing
-from leyden.domain.orders import Order
-from leyden.domain.pricing import Channel, Quote
+from leyden.base.database.stores import Stores
+from leyden.channels.direct.reservations import Reservation
+from leyden.channels.rules import ledger, pricing
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.pricing import Channel, Quote
+from leyden.channels.shop import TICKET, Shop
 from leyden.errors import MarketAway, SoldOut
-from leyden.services.channels.reservations import Reservation
-from leyden.services.channels.shop import TICKET, Shop
-from leyden.storage.stores import Stores
 
 log = logging.getLogger(__name__)
 

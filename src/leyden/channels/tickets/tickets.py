@@ -10,14 +10,14 @@ import math
 import time
 from collections.abc import Sequence
 
-from leyden.domain.orders import Event, Order, Status, advance
-from leyden.domain.tickets import Progress, TicketState
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.channels.filling import fill
+from leyden.channels.holding import end
+from leyden.channels.rules.orders import Event, Order, Status, advance
+from leyden.channels.shop import Shop
+from leyden.channels.tickets.rules.tickets import Progress, TicketState
+from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.errors import MarketAway, Stale, Violated
-from leyden.services.channels.filling import fill
-from leyden.services.channels.holding import end
-from leyden.services.channels.shop import Shop
-from leyden.services.channels.unit_of_work import UnitOfWork, retry_while_stale
-from leyden.services.shared.steps import ClaimedTask
 
 log = logging.getLogger(__name__)
 

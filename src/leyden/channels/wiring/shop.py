@@ -6,34 +6,29 @@ from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
-from leyden.app import peer_addresses
-from leyden.app.background import background
-from leyden.app.node_openings import signers
-from leyden.domain import sources
-from leyden.domain.fundings import FundingRules
-from leyden.domain.pricing import Terms
-from leyden.domain.sources import Source
-from leyden.domain.units import BLOCKS_PER_DAY, Sats
+from leyden.base.background import background
+from leyden.base.platform import Platform
+from leyden.base.rules.units import BLOCKS_PER_DAY, Sats
+from leyden.base.settings import Settings
+from leyden.channels.direct.dialing import Dialing
+from leyden.channels.direct.lnd import LndSeller
+from leyden.channels.direct.messages import LndMessages
+from leyden.channels.direct.rules.fundings import FundingRules
+from leyden.channels.payment_stream import listen
+from leyden.channels.payments.lnd import LndPayments
+from leyden.channels.rules import sources
+from leyden.channels.rules.pricing import Terms
+from leyden.channels.rules.sources import Source
+from leyden.channels.shop import Lsps1Settings, Shop, ShopSettings, Upkeep
+from leyden.channels.tickets.base import Account, Market
+from leyden.channels.tickets.none import NoMarket
+from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.errors import SetupError
-from leyden.lnd.connection import Access
-from leyden.market.base import Account, Market
-from leyden.market.none import NoMarket
-from leyden.market.simulated import SimulatedMarket
-from leyden.payments.lnd import LndPayments
-from leyden.sellers.lnd import LndSeller
-from leyden.sellers.messages import LndMessages
-from leyden.services.channels.dialing import Dialing
-from leyden.services.channels.payment_stream import listen
-from leyden.services.channels.shop import (
-    Lsps1Settings,
-    Shop,
-    ShopSettings,
-    Upkeep,
-)
-from leyden.services.platform import Platform
-from leyden.services.shared.quotas import limits
-from leyden.settings import Settings
-from leyden.webhooks.connector import look_up
+from leyden.events.webhooks.connector import look_up
+from leyden.nodes.lnd.connection import Access
+from leyden.nodes.wiring import peer_addresses
+from leyden.nodes.wiring.node_openings import signers
+from leyden.people.quotas import limits
 
 _PREIMAGE = "preimage"
 _LOOKS = 50  # at tickets; each time the task is put off is a write to disk
@@ -189,7 +184,7 @@ def _simulated(platform: Platform) -> _Bought:
 
 def _pool(platform: Platform) -> _Bought:
     # Imported only where it is used: gRPC takes a while, and memory.
-    from leyden.app.pool import market_of  # noqa: PLC0415
+    from leyden.channels.tickets.wiring.pool import market_of  # noqa: PLC0415
 
     return market_of(platform)
 

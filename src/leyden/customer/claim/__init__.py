@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.bodies import body_in
-from leyden.cli.customer.completion import names_of_nodes
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json
-from leyden.cli.wallet.reaching import macaroon_option, password_option
+from leyden.base.cli.bodies import body_in
+from leyden.base.cli.output import as_json
+from leyden.customer.completion import names_of_nodes
+from leyden.customer.session import Session, with_session
+from leyden.customer.wallet.reaching import macaroon_option, password_option
 
 
 @click.command()
@@ -33,7 +33,7 @@ from leyden.cli.wallet.reaching import macaroon_option, password_option
 )
 @as_json
 @with_session
-@body_in("leyden.cli.claim.body")
+@body_in("leyden.customer.claim.body")
 def claim(
     session: Session,
     order_id: str,

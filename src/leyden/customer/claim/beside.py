@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leyden import processes
-from leyden.cli.claim.bridge import Node, bridged
-from leyden.cli.claim.poold import Poold, access_for
-from leyden.cli.claim.rest import Lnd, Pool
-from leyden.processes.daemons import Keeper, free_port
+from leyden.base import processes
+from leyden.base.processes.daemons import Keeper, free_port
+from leyden.customer.claim.bridge import Node, bridged
+from leyden.customer.claim.poold import Poold, access_for
+from leyden.customer.claim.rest import Lnd, Pool
 from leyden.values import Struct
 
 

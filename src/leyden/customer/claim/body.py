@@ -8,17 +8,17 @@ from pathlib import Path
 import click
 import msgspec
 
-from leyden.cli import exit_codes
-from leyden.cli.building import binary
-from leyden.cli.claim import recipient
-from leyden.cli.claim.owner import Owner
-from leyden.cli.claim.run import Claiming
-from leyden.cli.claim.state import Claim, Kept
-from leyden.cli.customer.order_output import is_direct
-from leyden.cli.customer.progress import waiting
-from leyden.cli.customer.session import Session
-from leyden.cli.output import print_fields, print_json
-from leyden.cli.wallet.reaching import admin_macaroon, wallet_password
+from leyden.base.cli import exit_codes
+from leyden.base.cli.building import binary
+from leyden.base.cli.output import print_fields, print_json
+from leyden.customer.claim import recipient
+from leyden.customer.claim.owner import Owner
+from leyden.customer.claim.run import Claiming
+from leyden.customer.claim.state import Claim, Kept
+from leyden.customer.order_output import is_direct
+from leyden.customer.progress import waiting
+from leyden.customer.session import Session
+from leyden.customer.wallet.reaching import admin_macaroon, wallet_password
 from leyden.errors import Conflict, Malformed
 from leyden.schemas.flow import OrderAnswer
 

@@ -13,8 +13,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leyden.certificates.self_signed import ensure_certificate
-from leyden.domain.times import utc_now
+from leyden.base.rules.times import utc_now
+from leyden.nodes.certificates.self_signed import ensure_certificate
 from leyden.values import Struct
 
 _CHUNK = 1 << 16

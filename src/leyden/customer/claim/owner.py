@@ -7,10 +7,10 @@ from typing import Final
 
 import click
 
-from leyden.cli.claim.state import Claim, Kept
-from leyden.cli.customer.session import Session
-from leyden.cli.wallet.reaching import open_node
 from leyden.client import Lnd, channels, macaroons, wallets
+from leyden.customer.claim.state import Claim, Kept
+from leyden.customer.session import Session
+from leyden.customer.wallet.reaching import open_node
 from leyden.errors import LeydenError
 from leyden.schemas.nodes import NodeItem
 from leyden.values import replace

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from leyden.certificates.self_signed import heal_certificate
-from leyden.cli.claim.rest import Lnd, Pool, opened
+from leyden.channels.tickets import poold as client
+from leyden.channels.tickets.poold import Access
+from leyden.channels.tickets.sidecars import Sidecars
+from leyden.customer.claim.rest import Lnd, Pool, opened
 from leyden.errors import Away, Refused
-from leyden.market import poold as client
-from leyden.market.poold import Access
-from leyden.market.sidecars import Sidecars
+from leyden.nodes.certificates.self_signed import heal_certificate
 from leyden.values import Struct
 
 _PATIENCE_S: Final = 5.0

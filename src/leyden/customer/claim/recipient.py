@@ -3,14 +3,14 @@
 from pathlib import Path
 from typing import Final
 
-from leyden.cli.claim.bridge import Node
-from leyden.cli.claim.state import Claim
-from leyden.cli.customer.session import Session, home_here
-from leyden.cli.wallet.reaching import open_node
+from leyden.base.files import write_private
+from leyden.base.settings import private_chain
+from leyden.customer.claim.bridge import Node
+from leyden.customer.claim.state import Claim
+from leyden.customer.session import Session, home_here
+from leyden.customer.wallet.reaching import open_node
 from leyden.errors import Conflict, Malformed, SetupError
-from leyden.files import write_private
 from leyden.schemas.nodes import NodeAnswer, NodeItem
-from leyden.settings import private_chain
 from leyden.values import Struct
 
 # Whose auctioneer poold knows by itself.

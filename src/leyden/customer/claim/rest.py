@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 
 from leyden.errors import Away, Refused
-from leyden.lnd.connection import Access, Connection
 from leyden.lnd.rest import CALL_S, Errors
+from leyden.nodes.lnd.connection import Access, Connection
 
 
 class Lnd(msgspec.Struct, frozen=True, kw_only=True):

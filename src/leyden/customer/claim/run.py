@@ -20,19 +20,19 @@ from typing import Final
 
 import msgspec
 
-from leyden.cli import exit_codes
-from leyden.cli.claim import poold, recipient
-from leyden.cli.claim.beside import Beside, keeper_beside
-from leyden.cli.claim.owner import Owner
-from leyden.cli.claim.recipient import Market
-from leyden.cli.claim.rest import Pool
-from leyden.cli.claim.state import Claim, Kept
-from leyden.cli.customer.progress import Told
-from leyden.cli.customer.session import Session
+from leyden.base.cli import exit_codes
+from leyden.base.files import write_private
+from leyden.base.processes.daemons import Keeper
 from leyden.client import ApiError
+from leyden.customer.claim import poold, recipient
+from leyden.customer.claim.beside import Beside, keeper_beside
+from leyden.customer.claim.owner import Owner
+from leyden.customer.claim.recipient import Market
+from leyden.customer.claim.rest import Pool
+from leyden.customer.claim.state import Claim, Kept
+from leyden.customer.progress import Told
+from leyden.customer.session import Session
 from leyden.errors import Away, Conflict, SetupError
-from leyden.files import write_private
-from leyden.processes.daemons import Keeper
 from leyden.schemas.flow import OrderAnswer
 from leyden.schemas.nodes import NodeItem
 from leyden.values import Struct

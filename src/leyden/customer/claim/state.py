@@ -12,9 +12,9 @@ from typing import Final
 
 import msgspec
 
-from leyden.daemons.locks import locked
+from leyden.base.daemons.locks import locked
+from leyden.base.files import write_private
 from leyden.errors import Conflict, SetupError
-from leyden.files import write_private
 
 _FILE: Final = "claim.json"
 

@@ -3,7 +3,7 @@
 from enum import StrEnum
 from typing import Protocol
 
-from leyden.trust.root import Root
+from leyden.customer.trust.root import Root
 from leyden.values import Struct
 
 

@@ -3,7 +3,7 @@
 import hashlib
 from pathlib import Path
 
-from leyden.trust.root import Root
+from leyden.customer.trust.root import Root
 from leyden.values import Struct
 
 _KEYCHAIN = "~/Library/Keychains/login.keychain-db"

@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Sequence
 from typing import Final
 
+from leyden.customer.trust.base import Did, Outcome
+from leyden.customer.trust.browsers import Database
+from leyden.customer.trust.root import Root
 from leyden.errors import LeydenError
-from leyden.trust.base import Did, Outcome
-from leyden.trust.browsers import Database
-from leyden.trust.root import Root
 
 _PATIENCE_S: Final = 30
 _FOR_SERVERS: Final = "C,,"  # for TLS servers alone: not for mail, not for programs

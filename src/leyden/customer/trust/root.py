@@ -10,8 +10,8 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
-from leyden.certificates.constraints import Scope, scope_of
 from leyden.errors import SetupError
+from leyden.nodes.certificates.constraints import Scope, scope_of
 from leyden.values import Struct
 
 # Top-level domains for private use. "com" is not: it is shared by everybody.

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden.trust.base import Did, Outcome
-from leyden.trust.root import Root
+from leyden.customer.trust.base import Did, Outcome
+from leyden.customer.trust.root import Root
 
 # The folder of what an operator adds, the ending of its files, and what takes them in.
 _KINDS: Final = (

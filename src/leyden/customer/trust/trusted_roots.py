@@ -5,9 +5,9 @@ DATA/leyden/trusted/leyden-DOMAIN.pem
 
 from pathlib import Path
 
+from leyden.base.files import write_whole
+from leyden.customer.trust.root import Root, read
 from leyden.errors import SetupError
-from leyden.files import write_whole
-from leyden.trust.root import Root, read
 
 _MODE = 0o644
 

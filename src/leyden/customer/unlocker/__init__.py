@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
-from leyden import logs
-from leyden.cli.unlocker.nodes import (
+from leyden.base import logs
+from leyden.base.rules.times import utc_now
+from leyden.customer.unlocker.nodes import (
     PASSWORD_VARIABLE,
     SECRET_VARIABLE,
     Kept,
@@ -18,8 +19,7 @@ from leyden.cli.unlocker.nodes import (
     from_environment,
     load,
 )
-from leyden.cli.unlocker.receiver import Unlocker, receiving, serving_tls
-from leyden.domain.times import utc_now
+from leyden.customer.unlocker.receiver import Unlocker, receiving, serving_tls
 from leyden.errors import SetupError
 
 log = logging.getLogger(__name__)

@@ -13,9 +13,9 @@ from datetime import datetime
 
 import msgspec
 
-from leyden.cli.unlocker.nodes import Node
-from leyden.domain.webhooks import verify
+from leyden.customer.unlocker.nodes import Node
 from leyden.errors import Forbidden, Malformed, Unauthorized
+from leyden.events.rules.webhooks import verify
 
 _SIGNED = ("webhook-id", "webhook-timestamp", "webhook-signature")
 PROOFS = ("service-secret", *_SIGNED)

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import msgspec
 
+from leyden.base.files import unreadable
 from leyden.errors import SetupError
-from leyden.files import unreadable
 from leyden.lnd.trust import trusting
 from leyden.values import Struct
 

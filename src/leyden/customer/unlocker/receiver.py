@@ -10,10 +10,10 @@ from pathlib import Path
 
 from aiohttp import web
 
-from leyden.cli.unlocker.events import PROOFS, to_unlock
-from leyden.cli.unlocker.nodes import Node
-from leyden.cli.unlocker.unlocking import unlock
-from leyden.domain.times import Clock
+from leyden.base.rules.times import Clock
+from leyden.customer.unlocker.events import PROOFS, to_unlock
+from leyden.customer.unlocker.nodes import Node
+from leyden.customer.unlocker.unlocking import unlock
 from leyden.errors import LeydenError, Refused, SetupError, Unauthorized
 
 log = logging.getLogger(__name__)

@@ -6,11 +6,11 @@ import logging
 import time
 from enum import StrEnum
 
-from leyden.cli.unlocker.nodes import Node
+from leyden.customer.unlocker.nodes import Node
 from leyden.errors import NodeAway, NodeRefused, WrongPassword
-from leyden.lnd.client import Lnd, connect
-from leyden.lnd.states import Address
 from leyden.lnd.trust import trusting
+from leyden.nodes.lnd.client import Lnd, connect
+from leyden.nodes.lnd.states import Address
 
 log = logging.getLogger(__name__)
 

@@ -7,8 +7,15 @@ platform stores them.
 
 import click
 
-from leyden.cli.groups import Group
-from leyden.cli.wallet import backups, bakery, channels, drill, passwords, restoring
+from leyden.base.cli.groups import Group
+from leyden.customer.wallet import (
+    backups,
+    bakery,
+    channels,
+    drill,
+    passwords,
+    restoring,
+)
 
 
 @click.group(cls=Group)

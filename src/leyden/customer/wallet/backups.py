@@ -5,11 +5,13 @@ from pathlib import Path
 import click
 import msgspec
 
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json, print_json, print_one, print_rows
-from leyden.cli.wallet.keeping import keep_macaroon, resealed
-from leyden.cli.wallet.reaching import (
+from leyden.base.cli.output import as_json, print_json, print_one, print_rows
+from leyden.client import vault, wallets
+from leyden.client.vault import Backup
+from leyden.customer.completion import node_argument
+from leyden.customer.session import Session, with_session
+from leyden.customer.wallet.keeping import keep_macaroon, resealed
+from leyden.customer.wallet.reaching import (
     admin_macaroon,
     macaroon_option,
     new_password,
@@ -19,9 +21,7 @@ from leyden.cli.wallet.reaching import (
     read_macaroon,
     wallet_password,
 )
-from leyden.cli.wallet.seed_output import kept_private, seed_shown
-from leyden.client import vault, wallets
-from leyden.client.vault import Backup
+from leyden.customer.wallet.seed_output import kept_private, seed_shown
 from leyden.errors import Malformed
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)

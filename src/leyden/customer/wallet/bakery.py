@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json, print_json, print_rows
-from leyden.cli.wallet.keeping import keep_macaroon
-from leyden.cli.wallet.reaching import (
+from leyden.base.cli.output import as_json, print_json, print_rows
+from leyden.client import macaroons as baked
+from leyden.client import vault, wallets
+from leyden.customer.completion import node_argument
+from leyden.customer.session import Session, with_session
+from leyden.customer.wallet.keeping import keep_macaroon
+from leyden.customer.wallet.reaching import (
     ADMIN,
     admin_macaroon,
     macaroon_option,
@@ -18,9 +20,7 @@ from leyden.cli.wallet.reaching import (
     password_option,
     wallet_password,
 )
-from leyden.cli.wallet.seed_output import kept_private
-from leyden.client import macaroons as baked
-from leyden.client import vault, wallets
+from leyden.customer.wallet.seed_output import kept_private
 from leyden.errors import CannotOpen, Conflict, Malformed
 from leyden.schemas.nodes import NodeItem
 

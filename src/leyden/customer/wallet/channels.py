@@ -5,17 +5,17 @@ from pathlib import Path
 import click
 import msgspec
 
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json, print_fields, print_json, print_rows
-from leyden.cli.wallet.reaching import (
+from leyden.base.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.client import channels as told
+from leyden.customer.completion import node_argument
+from leyden.customer.session import Session, with_session
+from leyden.customer.wallet.reaching import (
     admin_macaroon,
     macaroon_option,
     open_node,
     password_option,
     wallet_password,
 )
-from leyden.client import channels as told
 
 
 @click.command()

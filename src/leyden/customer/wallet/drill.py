@@ -7,21 +7,21 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.building import building
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json, print_one
-from leyden.cli.wallet.reaching import (
+from leyden.base.cli.building import building
+from leyden.base.cli.output import as_json, print_one
+from leyden.base.daemons import build as builds
+from leyden.base.rules.times import to_iso, utc_now
+from leyden.client import ApiError, vault
+from leyden.client.vault import Backup
+from leyden.customer.completion import node_argument
+from leyden.customer.session import Session, with_session
+from leyden.customer.wallet.reaching import (
     meaning,
     open_node,
     password_option,
     wallet_password,
 )
-from leyden.cli.wallet.throwaway import throwaway_lnd
-from leyden.client import ApiError, vault
-from leyden.client.vault import Backup
-from leyden.daemons import build as builds
-from leyden.domain.times import to_iso, utc_now
+from leyden.customer.wallet.throwaway import throwaway_lnd
 from leyden.errors import CannotOpen, Conflict, NodeRefused, NotFound
 from leyden.schemas.nodes import NodeItem
 

@@ -11,20 +11,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden.cli.customer.progress import waiting
-from leyden.cli.customer.session import Session
-from leyden.cli.wallet.reaching import ADMIN
-from leyden.cli.wallet.seed_output import kept_private
 from leyden.client import ApiError, vault
 from leyden.client.backups import Resealed
 from leyden.client.vault import Backup
-from leyden.errors import (
-    LeydenError,
-    NodeAway,
-    NodeRefused,
-    SetupError,
-    WrongPassword,
-)
+from leyden.customer.progress import waiting
+from leyden.customer.session import Session
+from leyden.customer.wallet.reaching import ADMIN
+from leyden.customer.wallet.seed_output import kept_private
+from leyden.errors import LeydenError, NodeAway, NodeRefused, SetupError, WrongPassword
 from leyden.schemas.nodes import NodeItem
 
 # gRPC's codes for a call that may have been carried out: lnd ended meanwhile, say.

@@ -4,12 +4,13 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.progress import waiting
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json, print_json, print_one
-from leyden.cli.wallet import keeping
-from leyden.cli.wallet.reaching import (
+from leyden.base.cli.output import as_json, print_json, print_one
+from leyden.client import wallets
+from leyden.customer.completion import node_argument
+from leyden.customer.progress import waiting
+from leyden.customer.session import Session, with_session
+from leyden.customer.wallet import keeping
+from leyden.customer.wallet.reaching import (
     check_length,
     new_password,
     new_password_option,
@@ -19,8 +20,7 @@ from leyden.cli.wallet.reaching import (
     until_running,
     wallet_password,
 )
-from leyden.cli.wallet.seed_output import confirm_seed, kept_private
-from leyden.client import wallets
+from leyden.customer.wallet.seed_output import confirm_seed, kept_private
 from leyden.errors import Conflict, LeydenError, SetupError
 from leyden.schemas.nodes import NodeItem
 

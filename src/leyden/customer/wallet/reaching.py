@@ -7,13 +7,13 @@ from typing import Any
 
 import click
 
-from leyden.cli import exit_codes
-from leyden.cli.customer.node_waiting import how
-from leyden.cli.customer.progress import waiting
-from leyden.cli.customer.session import Session
-from leyden.cli.secrets import asked_for
+from leyden.base.cli import exit_codes
+from leyden.base.cli.secrets import asked_for
 from leyden.client import ApiError, Lnd, macaroons, vault
 from leyden.client.wire import NOT_TRUSTED
+from leyden.customer.node_waiting import how
+from leyden.customer.progress import waiting
+from leyden.customer.session import Session
 from leyden.errors import Conflict, Malformed, NodeAway, NodeRefused, WrongPassword
 from leyden.schemas.nodes import NodeItem
 

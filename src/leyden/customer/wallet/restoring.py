@@ -4,14 +4,16 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.customer.completion import node_argument
-from leyden.cli.customer.node_waiting import wait_option, within_option
-from leyden.cli.customer.session import Session, with_session
-from leyden.cli.output import as_json
-from leyden.cli.secrets import asked_for
-from leyden.cli.wallet import keeping
-from leyden.cli.wallet.passwords import done
-from leyden.cli.wallet.reaching import (
+from leyden.base.cli.output import as_json
+from leyden.base.cli.secrets import asked_for
+from leyden.client import ApiError, vault, wallets
+from leyden.client.vault import Backup
+from leyden.customer.completion import node_argument
+from leyden.customer.node_waiting import wait_option, within_option
+from leyden.customer.session import Session, with_session
+from leyden.customer.wallet import keeping
+from leyden.customer.wallet.passwords import done
+from leyden.customer.wallet.reaching import (
     admin_macaroon,
     check_length,
     open_node,
@@ -20,8 +22,6 @@ from leyden.cli.wallet.reaching import (
     until_running,
     wallet_password,
 )
-from leyden.client import ApiError, vault, wallets
-from leyden.client.vault import Backup
 from leyden.errors import Conflict, LeydenError, SetupError
 from leyden.schemas.nodes import NodeItem
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
+from leyden.base.files import write_private
 from leyden.errors import Malformed
-from leyden.files import write_private
 
 _ASKED = 3
 _COLUMNS = 4

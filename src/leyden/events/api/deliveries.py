@@ -1,10 +1,10 @@
 """Deliveries to an endpoint, as the API shows them."""
 
-from leyden.domain.deliveries import State
-from leyden.domain.times import to_iso
+from leyden.base.rules.times import to_iso
+from leyden.events.rows.subscription_deliveries import Sent
+from leyden.events.rows.subscriptions import Subscription
+from leyden.events.rules.deliveries import State
 from leyden.schemas.webhooks import AttemptItem
-from leyden.storage.subscription_deliveries import Sent
-from leyden.storage.subscriptions import Subscription
 
 
 def failing_since(endpoint: Subscription) -> str:

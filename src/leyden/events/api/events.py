@@ -5,18 +5,23 @@ import time
 from collections.abc import AsyncGenerator
 from contextlib import AbstractContextManager, ExitStack
 
-from leyden.api.event_streams import SIGN_OF_LIFE, EventStream, chunk, wants_events
-from leyden.api.operations import Request
-from leyden.domain import cursors
-from leyden.domain.cursors import LATEST, Cursor
-from leyden.domain.events import KeptEvent, parse_types, visible
+from leyden.base.http import turns
+from leyden.base.http.event_streams import (
+    SIGN_OF_LIFE,
+    EventStream,
+    chunk,
+    wants_events,
+)
+from leyden.base.http.operations import Request
+from leyden.base.http.request_body import ClientLeft
 from leyden.errors import Away, LeydenError
+from leyden.events import log
+from leyden.events.log import Part, encode, item
+from leyden.events.rules import cursors
+from leyden.events.rules.cursors import LATEST, Cursor
+from leyden.events.rules.events import KeptEvent, parse_types, visible
+from leyden.events.tails import Tails
 from leyden.schemas.events import EventsAnswer, EventsQuery
-from leyden.services.events import log
-from leyden.services.events.log import Part, encode, item
-from leyden.services.events.tails import Tails
-from leyden.services.shared import turns
-from leyden.services.shared.request_body import ClientLeft
 
 _SIGN_OF_LIFE_S = 15.0
 _AT_ONCE = 100

@@ -3,11 +3,16 @@
 import msgspec
 from msgspec import UNSET
 
-from leyden.api.deliveries import attempts, failing_since, next_attempt
-from leyden.api.operations import Request
-from leyden.domain.chat import parse_format
-from leyden.domain.times import to_iso
+from leyden.base.http.operations import Request
+from leyden.base.rules.times import to_iso
 from leyden.errors import Away
+from leyden.events import manual_deliveries, owned_subscriptions, subscriptions
+from leyden.events.api.deliveries import attempts, failing_since, next_attempt
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.rows.subscription_deliveries import Sent
+from leyden.events.rows.subscriptions import Subscription
+from leyden.events.rules.chat import parse_format
+from leyden.events.subscriptions import Wanted
 from leyden.schemas.subscriptions import (
     DeletedSubscription,
     EventDeliveriesAnswer,
@@ -22,15 +27,6 @@ from leyden.schemas.subscriptions import (
     TestOfSubscription,
 )
 from leyden.schemas.webhooks import DeliveriesQuery
-from leyden.services.deliveries import (
-    manual_deliveries,
-    owned_subscriptions,
-    subscriptions,
-)
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.deliveries.subscriptions import Wanted
-from leyden.storage.subscription_deliveries import Sent
-from leyden.storage.subscriptions import Subscription
 
 _SUFFIX = "S"  # at the end of a subscription's id
 

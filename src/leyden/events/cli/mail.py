@@ -2,14 +2,14 @@
 
 import click
 
-from leyden.app.emailing import emailing_of
-from leyden.cli.groups import Group
-from leyden.cli.operator.database import on_platform
-from leyden.domain.accounts import new_id
-from leyden.domain.emails import Email, is_address
-from leyden.domain.letters import Letter, write
+from leyden.base.cli.database import on_platform
+from leyden.base.cli.groups import Group
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import new_id
 from leyden.errors import Malformed, SetupError
-from leyden.services.platform import Platform
+from leyden.events.rules.emails import Email, is_address
+from leyden.events.rules.letters import Letter, write
+from leyden.events.wiring.emailing import emailing_of
 
 
 @click.group(cls=Group)

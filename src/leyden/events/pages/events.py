@@ -5,12 +5,12 @@ from typing import Final
 
 from starlette.responses import Response
 
-from leyden.domain import cursors
-from leyden.domain.events import INSTALLATION, KeptEvent, match_types, types_of
+from leyden.base.pages import changes as changing
+from leyden.base.pages.visits import Visit
+from leyden.events import log
+from leyden.events.rules import cursors
+from leyden.events.rules.events import INSTALLATION, KeptEvent, match_types, types_of
 from leyden.schemas.events import LoggedEvent
-from leyden.services.events import log
-from leyden.web import changes as changing
-from leyden.web.visits import Visit
 
 _AT_A_TIME: Final = 50
 

@@ -5,18 +5,18 @@ from typing import Final
 
 from starlette.responses import Response
 
-from leyden.domain.accounts import Scope
-from leyden.domain.events import types_of, visible
-from leyden.domain.sign_in import scopes_of
+from leyden.base.pages import words
+from leyden.base.pages.forms import Form
+from leyden.base.pages.visits import Visit
+from leyden.base.rules.accounts import Scope
+from leyden.base.rules.sign_in import scopes_of
 from leyden.errors import Away, Refused
+from leyden.events import manual_deliveries, owned_subscriptions
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.pages.events import log_of, log_root, type_groups
+from leyden.events.rows.subscriptions import Subscription
+from leyden.events.rules.events import types_of, visible
 from leyden.schemas.subscriptions import FORMATS
-from leyden.services.deliveries import manual_deliveries, owned_subscriptions
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.storage.subscriptions import Subscription
-from leyden.web import words
-from leyden.web.events import log_of, log_root, type_groups
-from leyden.web.forms import Form
-from leyden.web.visits import Visit
 
 _AT_A_TIME: Final = 25
 _FORMAT_NAMES: Final = {

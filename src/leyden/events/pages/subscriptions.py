@@ -6,18 +6,15 @@ from typing import Final
 
 from starlette.responses import Response
 
-from leyden.domain.chat import parse_format
+from leyden.base.pages.forms import Form
+from leyden.base.pages.visits import Visit, redirect
 from leyden.errors import Malformed, Refused
-from leyden.services.deliveries import (
-    manual_deliveries,
-    subscriptions,
-)
-from leyden.services.deliveries.subscriptions import Wanted
+from leyden.events import manual_deliveries, subscriptions
+from leyden.events.pages import subscription_pages as pages
+from leyden.events.pages.events import log_of, log_root
+from leyden.events.rules.chat import parse_format
+from leyden.events.subscriptions import Wanted
 from leyden.values import replace
-from leyden.web import subscription_pages as pages
-from leyden.web.events import log_of, log_root
-from leyden.web.forms import Form
-from leyden.web.visits import Visit, redirect
 
 _SUFFIX: Final = "S"  # at the end of a subscription's id
 

@@ -3,11 +3,11 @@
 from datetime import datetime
 from enum import StrEnum, auto
 
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.values import Struct, hiding
 
-sql = SqlFile("email_links")
+sql = SqlFile(__file__)
 
 
 class LinkKind(StrEnum):

@@ -3,11 +3,11 @@
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.values import Struct, hiding
 
-sql = SqlFile("emails")
+sql = SqlFile(__file__)
 
 EMAILS: Final = "emails"  # a kind of task; its key is the id
 

@@ -13,15 +13,15 @@ from typing import Final
 
 import msgspec
 
-from leyden.domain import cursors
-from leyden.domain.cursors import Cursor
-from leyden.domain.events import Event, KeptEvent
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Row, Run, SqlFile, Step, Value
-from leyden.storage.subscriptions import wake_step
+from leyden.base.database.statements import Row, Run, SqlFile, Step, Value
+from leyden.base.rules.times import from_us, to_us
+from leyden.events.rows.subscriptions import wake_step
+from leyden.events.rules import cursors
+from leyden.events.rules.cursors import Cursor
+from leyden.events.rules.events import Event, KeptEvent
 from leyden.values import Struct
 
-sql = SqlFile("events")
+sql = SqlFile(__file__)
 
 NEWS: Final = "events "  # prefix of an organization's id, in notices
 ALL_NEWS: Final = f"{NEWS}*"

@@ -4,9 +4,9 @@ A rolling upgrade runs that release beside this one: until its last process has 
 it writes into tables of its own. They go with the next release.
 """
 
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
 
-sql = SqlFile("retired_webhooks")
+sql = SqlFile(__file__)
 
 
 class RetiredWebhooks:

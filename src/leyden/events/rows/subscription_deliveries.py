@@ -9,13 +9,13 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
-from leyden.domain.deliveries import Answer, Message, State, Verdict
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import AFTER_ALL, Row, Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound
-from leyden.storage.statements import AFTER_ALL, Row, Run, SqlFile
+from leyden.events.rules.deliveries import Answer, Message, State, Verdict
 from leyden.values import Struct
 
-sql = SqlFile("subscription_deliveries")
+sql = SqlFile(__file__)
 
 _MICROSECOND: Final = timedelta(microseconds=1)
 

@@ -6,14 +6,14 @@ from typing import Final, Self
 
 import msgspec
 
-from leyden.domain.chat import Format, content_type
-from leyden.domain.deliveries import Pause
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import Row, Run, SqlFile, Step, Value
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound
-from leyden.storage.statements import Row, Run, SqlFile, Step, Value
+from leyden.events.rules.chat import Format, content_type
+from leyden.events.rules.deliveries import Pause
 from leyden.values import Struct, hiding, replace
 
-sql = SqlFile("subscriptions")
+sql = SqlFile(__file__)
 
 SUBSCRIPTIONS: Final = "subscriptions"  # a kind of task; its key is the id
 NODE_WEBHOOKS: Final = "node webhooks"  # a kind of task; its key is the node's id

@@ -15,7 +15,7 @@ from sqlalchemy import (
     Text,
 )
 
-from leyden.storage.tables import metadata
+from leyden.base.database.tables import metadata
 
 # The counter of an organization's events. It is locked last in a transaction, so that
 # numbers become visible in order.

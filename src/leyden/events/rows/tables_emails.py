@@ -12,7 +12,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from leyden.storage.tables import SEALED, metadata, one_of
+from leyden.base.database.tables import SEALED, metadata, one_of
 
 # Emails that the mail server has not accepted yet; accepted ones are deleted.
 emails = Table(

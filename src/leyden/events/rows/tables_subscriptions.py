@@ -14,9 +14,9 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-from leyden.domain.chat import Format
-from leyden.domain.deliveries import Pause, State
-from leyden.storage.tables import SEALED, metadata, one_of
+from leyden.base.database.tables import SEALED, metadata, one_of
+from leyden.events.rules.chat import Format
+from leyden.events.rules.deliveries import Pause, State
 
 # SQLite numbers rows by itself only where the type is its own word for integer.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")

@@ -17,9 +17,9 @@ from sqlalchemy import (
     and_,
 )
 
-from leyden.domain.deliveries import Pause, State
-from leyden.domain.webhooks import Type
-from leyden.storage.tables import SEALED, metadata, one_of
+from leyden.base.database.tables import SEALED, metadata, one_of
+from leyden.events.rules.deliveries import Pause, State
+from leyden.events.rules.webhooks import Type
 
 # SQLite numbers rows by itself only where the type is its own word for integer.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")

@@ -1,6 +1,6 @@
 """Parsing of webhook URLs into endpoints.
 
-`webhook_urls.py` decides which text is a valid URL; `webhooks/egress.py`
+`webhook_urls.py` decides which text is a valid URL; `events/webhooks/egress.py`
 decides at each call which addresses may be called.
 """
 
@@ -8,7 +8,7 @@ import ipaddress
 from functools import lru_cache
 from urllib.parse import urlsplit
 
-from leyden.domain import webhook_urls
+from leyden.events.rules import webhook_urls
 from leyden.values import Struct
 
 _USUAL_PORTS = {True: 443, False: 80}  # by TLS

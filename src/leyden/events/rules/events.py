@@ -11,8 +11,8 @@ from typing import Final
 
 import msgspec
 
-from leyden.domain.accounts import Scope
-from leyden.domain.alarms import Kind
+from leyden.base.rules.accounts import Scope
+from leyden.base.rules.alarms import Kind
 from leyden.errors import Malformed
 from leyden.values import Struct
 

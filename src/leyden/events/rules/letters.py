@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import Final
 from urllib.parse import urlencode
 
-from leyden.domain.emails import one_line
+from leyden.events.rules.emails import one_line
 from leyden.values import Struct, hiding
 
 _IGNORE: Final = "If you did not request this, you can ignore this email."

@@ -10,7 +10,7 @@ from collections.abc import Container
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from leyden.domain.addresses import Reach
+from leyden.base.rules.addresses import Reach
 from leyden.errors import Malformed
 from leyden.values import Struct
 

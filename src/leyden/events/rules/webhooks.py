@@ -17,8 +17,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 
-from leyden.domain.events import Event
 from leyden.errors import Malformed
+from leyden.events.rules.events import Event
 
 # The node states that are sent as webhooks.
 ANNOUNCED = frozenset({"waiting_unlock", "waiting_init", "stopped"})

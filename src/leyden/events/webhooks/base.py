@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from contextlib import AbstractAsyncContextManager
 from typing import Protocol
 
-from leyden.domain.deliveries import Answer
+from leyden.events.rules.deliveries import Answer
 
 
 class Connection(Protocol):

@@ -14,7 +14,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
 
-from leyden.webhooks.egress import Egress
+from leyden.events.webhooks.egress import Egress
 
 _MOST_INTERIM: Final = 20
 _LOOK_UP_S: Final = 5.0

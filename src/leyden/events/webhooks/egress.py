@@ -11,7 +11,7 @@ import ipaddress
 from collections.abc import Iterable
 from functools import lru_cache
 
-from leyden.domain.addresses import Address, Network, Reach, unmap
+from leyden.base.rules.addresses import Address, Network, Reach, unmap
 from leyden.errors import Refused
 
 

@@ -25,12 +25,12 @@ import aiohttp
 from aiohttp.abc import AbstractResolver
 from yarl import URL
 
-from leyden.domain import webhook_urls
-from leyden.domain.deliveries import Answer
-from leyden.domain.endpoints import Endpoint, parse
 from leyden.errors import Refused
-from leyden.webhooks.connector import Connector, TooLong
-from leyden.webhooks.egress import Egress
+from leyden.events.rules import webhook_urls
+from leyden.events.rules.deliveries import Answer
+from leyden.events.rules.endpoints import Endpoint, parse
+from leyden.events.webhooks.connector import Connector, TooLong
+from leyden.events.webhooks.egress import Egress
 
 DEADLINE_S = 15.0
 # A receiver's answer is of no use to us beyond a few words for the owner to read.

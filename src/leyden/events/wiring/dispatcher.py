@@ -6,15 +6,15 @@ import ssl
 from collections.abc import Iterator
 from datetime import timedelta
 
-from leyden.domain.addresses import Network, Reach
-from leyden.domain.webhook_urls import USUAL, Allowed
+from leyden.base.platform import Platform
+from leyden.base.rules.addresses import Network, Reach
+from leyden.base.settings import Settings, words
 from leyden.errors import SetupError
-from leyden.services.deliveries.dispatchers import Dispatcher, DispatcherSettings
-from leyden.services.deliveries.manual_limits import ManualLimit
-from leyden.services.platform import Platform
-from leyden.settings import Settings, words
-from leyden.webhooks.egress import Egress
-from leyden.webhooks.sender import HttpSender
+from leyden.events.dispatchers import Dispatcher, DispatcherSettings
+from leyden.events.manual_limits import ManualLimit
+from leyden.events.rules.webhook_urls import USUAL, Allowed
+from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.sender import HttpSender
 
 _EVERY_PORT = range(1, 65_536)
 _PORTS = re.compile(r"([0-9]{1,5})(?:-([0-9]{1,5}))?")

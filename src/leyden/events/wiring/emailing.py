@@ -1,11 +1,11 @@
 """Wiring of emails, from settings."""
 
-from leyden.domain.emails import Security, is_address
-from leyden.emails.smtp import SmtpServer
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings, own_names
 from leyden.errors import SetupError
-from leyden.services.deliveries.emailing import Emailing
-from leyden.services.platform import Platform
-from leyden.settings import Settings, own_names
+from leyden.events.emailing import Emailing
+from leyden.events.rules.emails import Security, is_address
+from leyden.events.smtp import SmtpServer
 
 
 def emailing_of(platform: Platform) -> Emailing | None:

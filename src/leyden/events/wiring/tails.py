@@ -1,7 +1,7 @@
 """Wiring of readers that wait for events."""
 
-from leyden.services.events.tails import Tails
-from leyden.services.platform import Platform
+from leyden.base.platform import Platform
+from leyden.events.tails import Tails
 
 
 def tails_of(platform: Platform) -> Tails:

@@ -2,10 +2,13 @@
 
 import base64
 
-from leyden.api.json_responses import Pages
-from leyden.api.nodes import fleet_of, node_ref
-from leyden.api.operations import Request
-from leyden.domain.times import to_iso
+from leyden.base.http import json_pages
+from leyden.base.http.json_responses import Pages
+from leyden.base.http.operations import Request
+from leyden.base.rules.times import to_iso
+from leyden.nodes import backups, housekeeping, proofs, resealing
+from leyden.nodes.api.nodes import fleet_of, node_ref
+from leyden.nodes.rows.node_drills import NodeDrill
 from leyden.schemas.backups import (
     ChannelsAnswer,
     DrillAnswer,
@@ -23,9 +26,6 @@ from leyden.schemas.backups import (
     ResealedAnswer,
     SeedAnswer,
 )
-from leyden.services.nodes import backups, housekeeping, proofs, resealing
-from leyden.services.shared import json_pages
-from leyden.storage.node_drills import NodeDrill
 
 
 async def keep_macaroon(request: Request, body: NewMacaroon) -> MacaroonItem:

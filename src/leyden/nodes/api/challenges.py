@@ -10,11 +10,11 @@ from typing import Final
 
 import msgspec
 
-from leyden.api.operations import Problem
-from leyden.api.reading import Scope, Send
-from leyden.api.responses import answer
+from leyden.base.http.operations import Problem
+from leyden.base.http.reading import Scope, Send
+from leyden.base.http.request_body import Receive
+from leyden.base.http.responses import answer
 from leyden.errors import MethodNotAllowed, NotFound, Refused
-from leyden.services.shared.request_body import Receive
 
 _TOKEN: Final = re.compile(r"/\.well-known/acme-challenge/([A-Za-z0-9_-]{16,256})")
 PREFIX: Final = "/.well-known/acme-challenge/"

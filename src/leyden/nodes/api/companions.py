@@ -13,12 +13,14 @@ from typing import Final, Protocol
 
 import msgspec
 
-from leyden.api import bodies, responses
-from leyden.api.connections import Limits
-from leyden.api.operations import Problem
-from leyden.api.reading import Scope, Send, rate_limited_as
-from leyden.api.request_metrics import count
-from leyden.domain.nodes import Node
+from leyden.base.http import bodies, responses
+from leyden.base.http.connections import Limits
+from leyden.base.http.limits import RateLimit
+from leyden.base.http.operations import Problem
+from leyden.base.http.parsing import PARSING
+from leyden.base.http.reading import Scope, Send, rate_limited_as
+from leyden.base.http.request_body import ClientLeft, Receive, read_body
+from leyden.base.http.request_metrics import count
 from leyden.errors import (
     Forbidden,
     LeydenError,
@@ -26,12 +28,10 @@ from leyden.errors import (
     NotFound,
     Unauthorized,
 )
-from leyden.services.nodes import home_reports
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.nodes.home_reports import Report, Taken
-from leyden.services.shared.limits import RateLimit
-from leyden.services.shared.parsing import PARSING
-from leyden.services.shared.request_body import ClientLeft, Receive, read_body
+from leyden.nodes import home_reports
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.home_reports import Report, Taken
+from leyden.nodes.rules.nodes import Node
 
 # 4 MiB of backup in base64, and the rest.
 _LARGEST: Final = 6 << 20

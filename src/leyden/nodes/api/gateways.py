@@ -13,20 +13,14 @@ from typing import Final
 
 import msgspec
 
-from leyden.api.operations import INTERNAL, Problem
-from leyden.api.reading import LARGEST_BODY, Scope, Send, rate_limited_as
-from leyden.api.request_metrics import count
-from leyden.api.responses import NO_STORE
-from leyden.errors import (
-    LeydenError,
-    MethodNotAllowed,
-    NotFound,
-    TooMany,
-    Unauthorized,
-)
-from leyden.gateway.discovery import DiscoveryGateway
-from leyden.services.shared.limits import RateLimit
-from leyden.services.shared.request_body import ClientLeft, Receive, read_body
+from leyden.base.http.limits import RateLimit
+from leyden.base.http.operations import INTERNAL, Problem
+from leyden.base.http.reading import LARGEST_BODY, Scope, Send, rate_limited_as
+from leyden.base.http.request_body import ClientLeft, Receive, read_body
+from leyden.base.http.request_metrics import count
+from leyden.base.http.responses import NO_STORE
+from leyden.errors import LeydenError, MethodNotAllowed, NotFound, TooMany, Unauthorized
+from leyden.nodes.gateway.discovery import DiscoveryGateway
 
 PATH: Final = "/v3/discovery:listeners"
 # Shorter than what Envoys, and proxies between, wait for an answer.

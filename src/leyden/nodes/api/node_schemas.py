@@ -2,13 +2,13 @@
 
 import msgspec
 
-from leyden.domain.nodes import Listed, Node
-from leyden.domain.times import to_iso
+from leyden.base.rules.times import to_iso
+from leyden.nodes.rows.nodes import Deleted
+from leyden.nodes.rules.nodes import Listed, Node
+from leyden.nodes.views import Shown
 from leyden.schemas.deleted_nodes import DeletedNode
 from leyden.schemas.node_settings import SettingsAnswer
 from leyden.schemas.nodes import CommandItem, CreatedNode, NodeAnswer, NodeItem
-from leyden.services.nodes.views import Shown
-from leyden.storage.nodes import Deleted
 
 
 def item(

@@ -5,13 +5,16 @@ import base64
 from functools import lru_cache
 from typing import Final
 
-from leyden.api import node_schemas as schemas
-from leyden.api.operations import Request
-from leyden.domain import versions
-from leyden.domain.nodes import Action, Listed, Network, Node, Type
-from leyden.domain.versions import Catalogue, Version
+from leyden.base.http.operations import Request
 from leyden.errors import NodeAway
-from leyden.gateway.base import Traffic
+from leyden.nodes import commands, connecting, creation, restoring, views
+from leyden.nodes.api import node_schemas as schemas
+from leyden.nodes.creation import NodeParameters
+from leyden.nodes.fleet import Fleet, FleetSettings
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.rules import versions
+from leyden.nodes.rules.nodes import Action, Listed, Network, Node, Type
+from leyden.nodes.rules.versions import Catalogue, Version
 from leyden.schemas.deleted_nodes import DeletedNodesAnswer, Restore
 from leyden.schemas.node_access import (
     CertificateAnswer,
@@ -35,9 +38,6 @@ from leyden.schemas.nodes import (
     VersionsAnswer,
 )
 from leyden.schemas.settings_sent import SettingsChange
-from leyden.services.nodes import commands, connecting, creation, restoring, views
-from leyden.services.nodes.creation import NodeParameters
-from leyden.services.nodes.fleet import Fleet, FleetSettings
 
 # Nobody else waits for longer than these take: 2 ms.
 _AT_A_TIME: Final = 500

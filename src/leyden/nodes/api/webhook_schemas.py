@@ -2,8 +2,12 @@
 
 import msgspec
 
-from leyden.api.deliveries import attempts, failing_since, next_attempt
-from leyden.domain.times import to_iso
+from leyden.base.rules.times import to_iso
+from leyden.events.api.deliveries import attempts, failing_since, next_attempt
+from leyden.events.rows.subscription_deliveries import Sent
+from leyden.events.rows.subscriptions import Subscription
+from leyden.events.subscriptions import Rotated
+from leyden.nodes.webhooks import Overview
 from leyden.schemas.webhooks import (
     DeliveriesAnswer,
     DeliveryItem,
@@ -11,10 +15,6 @@ from leyden.schemas.webhooks import (
     ReceiverItem,
     SecretAnswer,
 )
-from leyden.services.deliveries.subscriptions import Rotated
-from leyden.services.nodes.webhooks import Overview
-from leyden.storage.subscription_deliveries import Sent
-from leyden.storage.subscriptions import Subscription
 
 
 def listed(overview: Overview, *, limit: int) -> DeliveriesAnswer:

@@ -1,9 +1,11 @@
 """The webhook endpoints: deliveries, test events and secrets."""
 
-from leyden.api.nodes import node_ref
-from leyden.api.operations import Request
-from leyden.api.webhook_schemas import delivery, listed, rotated
+from leyden.base.http.operations import Request
 from leyden.errors import NodeAway
+from leyden.events.dispatchers import Dispatcher
+from leyden.nodes import webhooks
+from leyden.nodes.api.nodes import node_ref
+from leyden.nodes.api.webhook_schemas import delivery, listed, rotated
 from leyden.schemas.webhooks import (
     DeliveriesAnswer,
     DeliveriesQuery,
@@ -11,8 +13,6 @@ from leyden.schemas.webhooks import (
     SecretAnswer,
     TestEvent,
 )
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.nodes import webhooks
 
 
 async def deliveries(request: Request, query: DeliveriesQuery) -> DeliveriesAnswer:

@@ -17,9 +17,9 @@ from typing import Any, Final
 import aiohttp
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from leyden.certificates import jws
+from leyden.base.aiohttp_connector import why
 from leyden.errors import AuthorityAway, AuthorityRefused
-from leyden.http import why
+from leyden.nodes.certificates import jws
 from leyden.values import Struct, hiding
 
 _CALL_S: Final = 30.0

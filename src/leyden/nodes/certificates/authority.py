@@ -28,12 +28,12 @@ from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 
-from leyden.certificates import previous_authorities, signing
-from leyden.certificates.constraints import Scope
-from leyden.certificates.signing import Seal, Signer, open_signer
 from leyden.errors import SetupError
-from leyden.lnd.home import Tls
 from leyden.lnd.trust import issuer_of
+from leyden.nodes.certificates import previous_authorities, signing
+from leyden.nodes.certificates.constraints import Scope
+from leyden.nodes.certificates.signing import Seal, Signer, open_signer
+from leyden.nodes.lnd.home import Tls
 
 LEAF_LIFE: Final = timedelta(days=365)
 

@@ -17,11 +17,11 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from leyden.certificates import pem_key
-from leyden.certificates.expiry import Validity, validity
 from leyden.errors import Malformed
-from leyden.lnd.home import Tls
 from leyden.lnd.trust import trusting
+from leyden.nodes.certificates import pem_key
+from leyden.nodes.certificates.expiry import Validity, validity
+from leyden.nodes.lnd.home import Tls
 
 _LONGEST_PEM = 64 * 1024
 _MOST_CERTIFICATES = 10  # the leaf, what is between, and maybe the root

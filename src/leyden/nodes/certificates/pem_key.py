@@ -15,8 +15,8 @@ from cryptography.exceptions import InternalError, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_der_private_key
 
-from leyden.certificates.der import INTEGER, NAME, OCTETS, SEQUENCE, Der
 from leyden.errors import Malformed
+from leyden.nodes.certificates.der import INTEGER, NAME, OCTETS, SEQUENCE, Der
 
 LONGEST_PEM: Final = 8 * 1024  # 4096 bits of RSA take 3.3 KiB
 # What Go's TLS can use, and clients still accept.

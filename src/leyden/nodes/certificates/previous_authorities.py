@@ -14,9 +14,9 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
-from leyden.certificates.signing import ROOT_KEY, SEALED_ROOT_KEY
-from leyden.files import write_whole
-from leyden.processes import locked
+from leyden.base.files import write_whole
+from leyden.base.processes import locked
+from leyden.nodes.certificates.signing import ROOT_KEY, SEALED_ROOT_KEY
 
 NEXT: Final = "next"
 _FORMER: Final = "former"

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
-from leyden.files import write_private
+from leyden.base.files import write_private
 
 _LIFE = dt.timedelta(days=3650)
 _BACKDATED = dt.timedelta(hours=1)

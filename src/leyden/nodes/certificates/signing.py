@@ -12,14 +12,19 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from leyden.certificates.certificate import authority_name, pem, sign
-from leyden.certificates.constraints import Scope, check_covers, general_names, scope_of
-from leyden.certificates.keys import key_pem, load_key, new_key
+from leyden.base.files import write_private, write_whole
+from leyden.base.processes import locked
 from leyden.errors import SetupError
-from leyden.files import write_private, write_whole
-from leyden.lnd.home import Tls
 from leyden.lnd.trust import issuer_of
-from leyden.processes import locked
+from leyden.nodes.certificates.certificate import authority_name, pem, sign
+from leyden.nodes.certificates.constraints import (
+    Scope,
+    check_covers,
+    general_names,
+    scope_of,
+)
+from leyden.nodes.certificates.keys import key_pem, load_key, new_key
+from leyden.nodes.lnd.home import Tls
 from leyden.values import Struct, hiding
 
 ROOT_LIFE: Final = timedelta(days=10 * 365)

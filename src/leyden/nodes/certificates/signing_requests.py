@@ -4,8 +4,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 
-from leyden.certificates import keys
-from leyden.certificates.keys import load_key
+from leyden.nodes.certificates import keys
+from leyden.nodes.certificates.keys import load_key
 
 
 def new_key() -> bytes:

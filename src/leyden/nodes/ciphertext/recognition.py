@@ -14,8 +14,8 @@ import re
 import zlib
 from typing import Final
 
-from leyden.ciphertext import envelopes, plaintext
 from leyden.errors import Malformed
+from leyden.nodes.ciphertext import envelopes, plaintext
 
 SEED_LIMIT: Final = 4_096
 MACAROON_LIMIT: Final = 16_384

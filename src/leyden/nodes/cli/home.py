@@ -6,15 +6,15 @@ from typing import Any
 
 import click
 
-from leyden import settings
-from leyden.app import adoption
-from leyden.app.adoption import HomeComparison
-from leyden.app.home import only_one
-from leyden.cli.groups import Group
-from leyden.cli.operator.running import on_running
-from leyden.cli.output import as_json, operator, print_one
-from leyden.settings import Settings
-from leyden.settings.private_chain import running_settings
+from leyden.base import settings
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import as_json, operator, print_one
+from leyden.base.cli.running import on_running
+from leyden.base.settings import Settings
+from leyden.base.settings.private_chain import running_settings
+from leyden.nodes.wiring import adoption
+from leyden.nodes.wiring.adoption import HomeComparison
+from leyden.nodes.wiring.home import only_one
 
 
 @click.group(cls=Group)

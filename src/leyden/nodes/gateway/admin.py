@@ -10,8 +10,8 @@ from urllib.parse import quote
 import httptools
 import msgspec
 
-from leyden.gateway.base import Traffic
-from leyden.gateway.bootstrap import ADMIN
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.gateway.bootstrap import ADMIN
 
 # It answers between two other things, and taking 20,000 chains is one that lasts 3 s.
 _PATIENCE_S: Final = 30.0

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
-from leyden.gateway.routes import Route
+from leyden.nodes.gateway.routes import Route
 from leyden.values import Struct
 
 

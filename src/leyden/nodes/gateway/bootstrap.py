@@ -6,8 +6,8 @@ from urllib.parse import urlsplit
 
 import msgspec
 
-from leyden.gateway.envoy import KEEPALIVE, NOWHERE
-from leyden.gateway.filters import NODES, TYPE
+from leyden.nodes.gateway.envoy import KEEPALIVE, NOWHERE
+from leyden.nodes.gateway.filters import NODES, TYPE
 from leyden.values import Struct
 
 ROUTES: Final = "routes.pb"

@@ -15,7 +15,7 @@
 // many of a node (of a source at a node, for peers), and how many of a source may begin in
 // a second (0: any number).
 //
-// `python -m tests.gateway.connection_limits` makes connection_limits.wasm of this file;
+// `python -m tests.nodes.gateway.connection_limits` makes connection_limits.wasm of this file;
 // a test compares the two.
 
 #include <stdint.h>

@@ -17,9 +17,9 @@ from typing import Final
 import msgspec
 
 from leyden.errors import Away, Malformed, NotFound, Unauthorized
-from leyden.gateway.envoy import LISTENER, Document, Documents
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.routes import Route
+from leyden.nodes.gateway.envoy import LISTENER, Document, Documents
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.routes import Route
 
 log = logging.getLogger(__name__)
 _REPEAT_S: Final = 1.0

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Iterable
 
-from leyden.gateway.routes import Route
+from leyden.nodes.gateway.routes import Route
 
 
 class GatewayElsewhere:

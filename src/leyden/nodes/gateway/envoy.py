@@ -16,15 +16,10 @@ from typing import Any, Final
 
 import msgspec
 
-from leyden.gateway import protobuf
-from leyden.gateway.filters import (
-    TYPE,
-    Filters,
-    listener_filter,
-    network_filter,
-)
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.routes import (
+from leyden.nodes.gateway import protobuf
+from leyden.nodes.gateway.filters import TYPE, Filters, listener_filter, network_filter
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.routes import (
     FilterChain,
     Listener,
     PeerPort,

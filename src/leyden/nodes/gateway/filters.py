@@ -3,8 +3,8 @@
 from base64 import b64encode
 from typing import Any, Final
 
-from leyden.gateway.listener_options import HIGHEST, ListenerOptions
-from leyden.gateway.routes import Address
+from leyden.nodes.gateway.listener_options import HIGHEST, ListenerOptions
+from leyden.nodes.gateway.routes import Address
 
 TYPE: Final = "type.googleapis.com/"
 NODES: Final = "nodes"  # the cluster whose address each chain gives itself

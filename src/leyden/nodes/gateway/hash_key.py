@@ -10,9 +10,9 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Final
 
+from leyden.base.files import write_private
 from leyden.errors import SetupError
-from leyden.files import write_private
-from leyden.gateway.filters import LIMITS
+from leyden.nodes.gateway.filters import LIMITS
 
 BYTES: Final = 16
 PLACE: Final = b"leyden hash key!"  # where the compiled filter has room for it

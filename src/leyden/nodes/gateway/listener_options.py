@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from ipaddress import ip_network
 from typing import Final
 
-from leyden.gateway.routes import Listener
+from leyden.nodes.gateway.routes import Listener
 from leyden.values import Struct
 
 HIGHEST: Final = 2**31 - 1  # that Envoy takes

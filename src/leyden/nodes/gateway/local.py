@@ -8,15 +8,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
+from leyden.base.files import write_private
 from leyden.errors import Away, SetupError
-from leyden.files import write_private
-from leyden.gateway.admin import Silent
-from leyden.gateway.base import Traffic
-from leyden.gateway.bootstrap import ROUTES, Bootstrap
-from leyden.gateway.envoy import Document, Documents, as_protobuf
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.routes import Route
-from leyden.gateway.supervisor import Supervisor
+from leyden.nodes.gateway.admin import Silent
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.gateway.bootstrap import ROUTES, Bootstrap
+from leyden.nodes.gateway.envoy import Document, Documents, as_protobuf
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.routes import Route
+from leyden.nodes.gateway.supervisor import Supervisor
 from leyden.values import replace
 
 log = logging.getLogger(__name__)

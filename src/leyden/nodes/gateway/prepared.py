@@ -9,10 +9,10 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
-from leyden.files import write_private
-from leyden.gateway import hash_key, supervisor
-from leyden.gateway.bootstrap import Bootstrap
-from leyden.gateway.filters import LIMITS
+from leyden.base.files import write_private
+from leyden.nodes.gateway import hash_key, supervisor
+from leyden.nodes.gateway.bootstrap import Bootstrap
+from leyden.nodes.gateway.filters import LIMITS
 from leyden.values import replace
 
 BOOTSTRAP: Final = "bootstrap.json"

@@ -62,7 +62,9 @@ class Route(Struct, frozen=True, kw_only=True):
 
     node_id: str
     name: str  # the node's api_endpoint
-    whitelist: tuple[str, ...]  # canonical, see domain/whitelist.py; empty is nobody
+    whitelist: tuple[
+        str, ...
+    ]  # canonical, see nodes/rules/whitelist.py; empty is nobody
     rest: Address | None  # None: switched off
     grpc: Address | None
     peers: PeerPort | None = None  # None: no peer may connect

@@ -26,14 +26,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Final
 
-from leyden import processes
+from leyden.base import processes
+from leyden.base.files import write_private
 from leyden.errors import SetupError
-from leyden.files import write_private
-from leyden.gateway import hash_key
-from leyden.gateway.admin import Admin, Silent
-from leyden.gateway.bootstrap import ADMIN, Bootstrap, flags
-from leyden.gateway.filters import LIMITS
-from leyden.gateway.routes import Listener
+from leyden.nodes.gateway import hash_key
+from leyden.nodes.gateway.admin import Admin, Silent
+from leyden.nodes.gateway.bootstrap import ADMIN, Bootstrap, flags
+from leyden.nodes.gateway.filters import LIMITS
+from leyden.nodes.gateway.routes import Listener
 from leyden.values import Struct, replace
 
 log = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from typing import Any, Final
 import aiohttp
 
 from leyden.errors import NodeAway, NodeRefused
-from leyden.lnd.client import Lnd
+from leyden.nodes.lnd.client import Lnd
 
 _PATH: Final = "/v1/channels/acceptor"
 

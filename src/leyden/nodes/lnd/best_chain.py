@@ -15,7 +15,7 @@ import base64
 from collections.abc import Collection
 from typing import Any, Final, Protocol
 
-from leyden.lnd.transactions import transaction_ids
+from leyden.nodes.lnd.transactions import transaction_ids
 from leyden.values import Struct
 
 BLOCK_HASH: Final = "/v2/chainkit/blockhash"

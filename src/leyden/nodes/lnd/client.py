@@ -15,10 +15,10 @@ from typing import Any, Final
 
 import aiohttp
 
-from leyden.http import Connector, why
+from leyden.base.aiohttp_connector import Connector, why
 from leyden.lnd import rest
 from leyden.lnd.rest import CALL_S, CONNECT_S, NODE, Errors
-from leyden.lnd.states import Address
+from leyden.nodes.lnd.states import Address
 
 # The graph of mainnet is some 60 MiB; we request nothing that is nearly as large.
 _LONGEST_LINE: Final = 16 << 20

@@ -8,16 +8,16 @@ from contextlib import aclosing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from leyden.base.files import unreadable
 from leyden.errors import Away
-from leyden.files import unreadable
 from leyden.lnd.rest import CALL_S, CONNECT_S, Errors
-from leyden.lnd.states import Address
+from leyden.nodes.lnd.states import Address
 from leyden.values import Struct
 
 if TYPE_CHECKING:
     import aiohttp
 
-    from leyden.lnd.client import Lnd
+    from leyden.nodes.lnd.client import Lnd
 
 
 class Access(Struct, frozen=True, kw_only=True):
@@ -108,7 +108,9 @@ class Connection:
 
     async def _connect(self) -> "Lnd":
         # At the first call and in a thread: the import takes a tenth of a second.
-        client = await asyncio.to_thread(importlib.import_module, "leyden.lnd.client")
+        client = await asyncio.to_thread(
+            importlib.import_module, "leyden.nodes.lnd.client"
+        )
         access = self._access
         tls = await asyncio.to_thread(
             ssl.create_default_context, cafile=access.certificate

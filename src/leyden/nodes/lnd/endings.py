@@ -20,7 +20,7 @@ import re
 from pathlib import Path
 from typing import Final
 
-from leyden.lnd import home
+from leyden.nodes.lnd import home
 
 LAST_BYTES: Final = 64 * 1024
 

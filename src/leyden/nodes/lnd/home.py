@@ -15,12 +15,12 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Final
 
-from leyden import files
-from leyden.domain.node_settings import NodeSettings
+from leyden.base import files
 from leyden.errors import Malformed, SetupError
-from leyden.lnd import conf, keys
-from leyden.lnd.chains import Chain
-from leyden.lnd.options import REPEATABLE, Options, lines
+from leyden.nodes.lnd import conf, keys
+from leyden.nodes.lnd.chains import Chain
+from leyden.nodes.lnd.options import REPEATABLE, Options, lines
+from leyden.nodes.rules.node_settings import NodeSettings
 from leyden.values import Struct, hiding
 
 CONF: Final = "lnd.conf"

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from leyden.domain import public_keys
-from leyden.lnd import home
+from leyden.nodes.lnd import home
+from leyden.nodes.rules import public_keys
 
 _MAGIC: Final = 0xED0CDAED
 _VERSION: Final = 2

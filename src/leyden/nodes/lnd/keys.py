@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.domain import remote_signers
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.versions import Version
+from leyden.nodes.rules import remote_signers
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.versions import Version
 from leyden.schemas.node_settings import TABLE
 from leyden.schemas.settings import Kind, Setting
 from leyden.values import Struct

@@ -5,15 +5,15 @@ from ipaddress import ip_address
 from pathlib import Path
 from typing import Final
 
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.onions import is_host
-from leyden.domain.versions import Version
+from leyden.base.settings.own_names import check_origins
 from leyden.errors import SetupError
-from leyden.lnd import keys
-from leyden.lnd.chains import Backend, Chain, check_backend
-from leyden.lnd.conf import Lines
-from leyden.lnd.keys import Key
-from leyden.settings.own_names import check_origins
+from leyden.nodes.lnd import keys
+from leyden.nodes.lnd.chains import Backend, Chain, check_backend
+from leyden.nodes.lnd.conf import Lines
+from leyden.nodes.lnd.keys import Key
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.onions import is_host
+from leyden.nodes.rules.versions import Version
 from leyden.values import Struct, field
 
 _LEVELS: Final = {"trace", "debug", "info", "warn", "error", "critical", "off"}

@@ -14,7 +14,7 @@ from io import BufferedIOBase
 from pathlib import Path
 from typing import Final
 
-from leyden.lnd.home import open_theirs
+from leyden.nodes.lnd.home import open_theirs
 from leyden.values import Struct
 
 UNREADABLE: Final = (OSError, EOFError, zlib.error)

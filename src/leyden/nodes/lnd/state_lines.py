@@ -3,7 +3,7 @@
 import json
 from typing import Final
 
-from leyden.domain.observations import State
+from leyden.nodes.rules.observations import State
 
 _LONGEST_RESPONSE: Final = 16 * 1024
 _END_OF_HEADERS: Final = b"\r\n\r\n"

@@ -19,8 +19,8 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import Final, cast
 
-from leyden.domain.observations import State
-from leyden.lnd.state_lines import NotAStream, StateLines
+from leyden.nodes.lnd.state_lines import NotAStream, StateLines
+from leyden.nodes.rules.observations import State
 from leyden.values import Struct
 
 log = logging.getLogger(__name__)

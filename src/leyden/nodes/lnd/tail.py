@@ -17,10 +17,10 @@ from contextlib import ExitStack
 from io import BufferedIOBase
 from typing import Final
 
-from leyden.domain.log_positions import LogPosition
-from leyden.lnd.home import open_theirs
-from leyden.lnd.log import last_height, out_of_order
-from leyden.lnd.rotated import UNREADABLE, Part, Rotated, newest, rotated, unread
+from leyden.nodes.lnd.home import open_theirs
+from leyden.nodes.lnd.log import last_height, out_of_order
+from leyden.nodes.lnd.rotated import UNREADABLE, Part, Rotated, newest, rotated, unread
+from leyden.nodes.rules.log_positions import LogPosition
 from leyden.values import Struct, replace
 
 MOST_BYTES: Final = 1 << 20  # in a quick read, and in one piece

@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from leyden.domain.onions import Onion
+from leyden.nodes.rules.onions import Onion
 from leyden.values import Struct
 
 

@@ -21,10 +21,10 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Final
 
-from leyden.domain.onions import PORT, Onion, expanded, is_host
 from leyden.errors import TorAway
-from leyden.tor.base import Standing
-from leyden.tor.wire import Answer, Connection, connect
+from leyden.nodes.onions.base import Standing
+from leyden.nodes.onions.wire import Answer, Connection, connect
+from leyden.nodes.rules.onions import PORT, Onion, expanded, is_host
 from leyden.values import Struct, hiding
 
 _DEADLINE_S: Final = 10.0

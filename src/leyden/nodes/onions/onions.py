@@ -4,7 +4,7 @@ A node gets its key with its peer port, in the same transaction; Tor gets the
 service later, by one process at a time:
 
 1. Create keys for nodes that are older than the setting.
-2. Ask Tor for its services, and plan the changes (domain/onions.py).
+2. Ask Tor for its services, and plan the changes (nodes/rules/onions.py).
 3. Add what is missing to Tor, and store where each service leads.
 
 After a kill before that is stored, the next run adds the service again. A restarted
@@ -18,16 +18,16 @@ from collections.abc import Mapping
 from datetime import timedelta
 from typing import Final
 
-from leyden.domain import onions
-from leyden.domain.nodes import Node
-from leyden.domain.onions import SEED_BYTES, Onion
-from leyden.domain.peer_ports import host_port
+from leyden.base.database.stores import Stores
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import NotFound, TorAway
-from leyden.services.nodes.changes import change
-from leyden.services.nodes.fleet import Fleet
-from leyden.services.shared.steps import ClaimedTask
-from leyden.storage.stores import Stores
-from leyden.tor.base import Tor
+from leyden.nodes.changes import change
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.onions.base import Tor
+from leyden.nodes.rules import onions
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.onions import SEED_BYTES, Onion
+from leyden.nodes.rules.peer_ports import host_port
 from leyden.values import replace
 
 # Nobody waits for less: a service that is new takes Tor a minute to announce.

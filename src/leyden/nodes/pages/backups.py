@@ -2,12 +2,12 @@
 
 from starlette.responses import Response
 
+from leyden.base.pages.visits import Visit
 from leyden.errors import NotFound
-from leyden.services.nodes import backups, proofs, views
-from leyden.storage.backups import ChannelBackup
-from leyden.web import node
-from leyden.web.fleet import fleet_of, which
-from leyden.web.visits import Visit
+from leyden.nodes import backups, proofs, views
+from leyden.nodes.pages import node
+from leyden.nodes.pages.fleet import fleet_of, which
+from leyden.nodes.rows.backups import ChannelBackup
 
 
 async def show(visit: Visit) -> Response:

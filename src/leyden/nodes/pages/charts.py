@@ -9,8 +9,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from typing import Final
 
-from leyden.domain import units
-from leyden.services.nodes.samples import EVERY, Sample
+from leyden.base.rules import units
+from leyden.nodes.samples import EVERY, Sample
 from leyden.values import Struct
 
 _WIDTH: Final = 100

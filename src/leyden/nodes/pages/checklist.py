@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from leyden.domain.sign_in import Right
-from leyden.storage.first_steps import FirstSteps
+from leyden.base.pages.visits import Visit
+from leyden.base.rules.sign_in import Right
+from leyden.nodes.pages.fleet import rules_of
+from leyden.people.rows.first_steps import FirstSteps
 from leyden.values import Struct
-from leyden.web.fleet import rules_of
-from leyden.web.visits import Visit
 
 
 class Task(Struct, frozen=True, kw_only=True):

@@ -5,14 +5,14 @@ from typing import Any
 
 from starlette.responses import Response
 
-from leyden.domain import versions
-from leyden.domain.node_moves import apply_command
-from leyden.domain.nodes import Action, Node
+from leyden.base.pages import words
+from leyden.base.pages.visits import Handler, Visit
 from leyden.errors import LeydenError
-from leyden.services.nodes import views
-from leyden.web import words
-from leyden.web.fleet import fleet_of, node_root, which
-from leyden.web.visits import Handler, Visit
+from leyden.nodes import views
+from leyden.nodes.pages.fleet import fleet_of, node_root, which
+from leyden.nodes.rules import versions
+from leyden.nodes.rules.node_moves import apply_command
+from leyden.nodes.rules.nodes import Action, Node
 
 
 def of_node(action: Action) -> Handler:

@@ -2,10 +2,10 @@
 
 from starlette.responses import Response
 
+from leyden.base.pages.visits import Visit, redirect
 from leyden.errors import Conflict, LeydenError, Malformed
-from leyden.services.nodes import restoring
-from leyden.web.fleet import fleet_of, which
-from leyden.web.visits import Visit, redirect
+from leyden.nodes import restoring
+from leyden.nodes.pages.fleet import fleet_of, which
 
 
 async def list_(visit: Visit) -> Response:

@@ -1,9 +1,9 @@
 """Helpers shared by the pages about nodes."""
 
-from leyden.domain.sign_in import Right
+from leyden.base.pages.visits import Visit
+from leyden.base.rules.sign_in import Right
 from leyden.errors import NodeAway
-from leyden.services.nodes.fleet import Fleet, FleetSettings
-from leyden.web.visits import Visit
+from leyden.nodes.fleet import Fleet, FleetSettings
 
 
 def fleet_of(visit: Visit) -> Fleet:

@@ -7,11 +7,11 @@ from typing import Final
 
 from starlette.responses import Response
 
-from leyden.lnd.log_lines import Level, matching
-from leyden.services.nodes import views
-from leyden.web.fleet import fleet_of, which
-from leyden.web.node import render
-from leyden.web.visits import Visit
+from leyden.base.pages.visits import Visit
+from leyden.nodes import views
+from leyden.nodes.lnd.log_lines import Level, matching
+from leyden.nodes.pages.fleet import fleet_of, which
+from leyden.nodes.pages.node import render
 
 _SHOWN: Final = 500
 _READ: Final = 20_000  # more than the end of the log that is read at all

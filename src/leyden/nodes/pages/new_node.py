@@ -5,13 +5,13 @@ from typing import Any
 
 from starlette.responses import Response
 
-from leyden.domain.nodes import Network, Type
+from leyden.base.pages.visits import Visit, redirect
 from leyden.errors import Malformed, Refused
-from leyden.services.nodes import creation
-from leyden.services.nodes.creation import NodeParameters
-from leyden.web import setting_descriptions
-from leyden.web.fleet import fleet_of
-from leyden.web.visits import Visit, redirect
+from leyden.nodes import creation
+from leyden.nodes.creation import NodeParameters
+from leyden.nodes.pages import setting_descriptions
+from leyden.nodes.pages.fleet import fleet_of
+from leyden.nodes.rules.nodes import Network, Type
 
 
 async def ask(visit: Visit) -> Response:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from leyden.domain.nodes import DesiredState, Node, Status, reason_of
+from leyden.nodes.rules.nodes import DesiredState, Node, Status, reason_of
 from leyden.values import Struct, replace
 
 

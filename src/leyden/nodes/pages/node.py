@@ -5,20 +5,20 @@ from typing import Any, Final
 
 from starlette.responses import Response
 
-from leyden.domain import versions
-from leyden.domain.node_moves import is_allowed
-from leyden.domain.nodes import Action, Node
-from leyden.domain.versions import Release
+from leyden.base.pages import changes as changing
+from leyden.base.pages.visits import Visit, redirect
 from leyden.errors import LeydenError, Malformed
-from leyden.gateway.base import Traffic
-from leyden.services.nodes import commands, connecting, housekeeping, views
-from leyden.services.nodes.fleet import Fleet
-from leyden.web import changes as changing
-from leyden.web import confirmations, node_tabs
-from leyden.web.charts import charts
-from leyden.web.fleet import fleet_of, may_change, node_root, which
-from leyden.web.next_steps import UPDATED_IN, next_step
-from leyden.web.visits import Visit, redirect
+from leyden.nodes import commands, connecting, housekeeping, views
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.pages import confirmations, node_tabs
+from leyden.nodes.pages.charts import charts
+from leyden.nodes.pages.fleet import fleet_of, may_change, node_root, which
+from leyden.nodes.pages.next_steps import UPDATED_IN, next_step
+from leyden.nodes.rules import versions
+from leyden.nodes.rules.node_moves import is_allowed
+from leyden.nodes.rules.nodes import Action, Node
+from leyden.nodes.rules.versions import Release
 
 # What was just done, by the word in the address; nothing else is ever shown.
 DONE: Final = {

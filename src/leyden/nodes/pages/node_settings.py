@@ -2,13 +2,13 @@
 
 from starlette.responses import Response
 
-from leyden.domain import whitelist
-from leyden.domain.nodes import Status
+from leyden.base.pages.visits import Visit, redirect
 from leyden.errors import Refused
-from leyden.services.nodes import commands, views
-from leyden.web import confirmations, node, setting_descriptions
-from leyden.web.fleet import fleet_of, node_root, which
-from leyden.web.visits import Visit, redirect
+from leyden.nodes import commands, views
+from leyden.nodes.pages import confirmations, node, setting_descriptions
+from leyden.nodes.pages.fleet import fleet_of, node_root, which
+from leyden.nodes.rules import whitelist
+from leyden.nodes.rules.nodes import Status
 
 
 async def show(visit: Visit) -> Response:

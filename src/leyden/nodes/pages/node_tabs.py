@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-from leyden.domain.nodes import Node, Status
+from leyden.nodes.rules.nodes import Node, Status
 
 _TABS: Final = MappingProxyType(
     {

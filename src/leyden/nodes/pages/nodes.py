@@ -6,19 +6,19 @@ from collections.abc import Hashable, Sequence
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
-from leyden.domain import versions
-from leyden.domain.nodes import Listed
-from leyden.domain.sign_in import Right
-from leyden.domain.versions import Version
-from leyden.services.nodes import restoring
-from leyden.services.nodes.fleet import FleetSettings
-from leyden.storage.nodes import CountOfStatus
-from leyden.web import changes as changing
-from leyden.web.checklist import tasks
-from leyden.web.fleet import fleet_of, rules_of
-from leyden.web.next_steps import IN_LISTS, UPDATED_IN
-from leyden.web.states import parts
-from leyden.web.visits import Visit
+from leyden.base.pages import changes as changing
+from leyden.base.pages.states import parts
+from leyden.base.pages.visits import Visit
+from leyden.base.rules.sign_in import Right
+from leyden.nodes import restoring
+from leyden.nodes.fleet import FleetSettings
+from leyden.nodes.pages.checklist import tasks
+from leyden.nodes.pages.fleet import fleet_of, rules_of
+from leyden.nodes.pages.next_steps import IN_LISTS, UPDATED_IN
+from leyden.nodes.rows.nodes import CountOfStatus
+from leyden.nodes.rules import versions
+from leyden.nodes.rules.nodes import Listed
+from leyden.nodes.rules.versions import Version
 
 _AT_A_TIME = 100
 _MANY = 1_000

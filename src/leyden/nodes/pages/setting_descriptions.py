@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Final
 
+from leyden.base.pages.forms import Form
 from leyden.schemas.node_settings import IN_FORMS
 from leyden.schemas.settings import Group, Kind, Setting
 from leyden.values import Struct, replace
-from leyden.web.forms import Form
 
 YES = "yes"
 

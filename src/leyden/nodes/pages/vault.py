@@ -7,13 +7,13 @@ from typing import Literal
 import msgspec
 from starlette.responses import Response
 
-from leyden.domain import whitelist
+from leyden.base.http import json_pages
+from leyden.base.pages.streamed import Streamed
+from leyden.base.pages.visits import Handler, Visit
 from leyden.errors import Malformed, NotFound, Refused
-from leyden.services.nodes import backups, resealing, views
-from leyden.services.shared import json_pages
-from leyden.web.fleet import fleet_of, which
-from leyden.web.streamed import Streamed
-from leyden.web.visits import Handler, Visit
+from leyden.nodes import backups, resealing, views
+from leyden.nodes.pages.fleet import fleet_of, which
+from leyden.nodes.rules import whitelist
 
 
 class Facts(msgspec.Struct):

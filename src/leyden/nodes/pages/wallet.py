@@ -7,12 +7,12 @@ from typing import Final
 
 from starlette.responses import Response
 
-from leyden.services.nodes import connecting, views
-from leyden.web import changes as changing
-from leyden.web import node, node_tabs
-from leyden.web.fleet import fleet_of, node_root, which
-from leyden.web.recipes import RECIPES
-from leyden.web.visits import Handler, Visit, redirect
+from leyden.base.pages import changes as changing
+from leyden.base.pages.visits import Handler, Visit, redirect
+from leyden.nodes import connecting, views
+from leyden.nodes.pages import node, node_tabs
+from leyden.nodes.pages.fleet import fleet_of, node_root, which
+from leyden.nodes.pages.recipes import RECIPES
 
 PAGES: Final = node_tabs.WALLET
 

@@ -2,12 +2,12 @@
 
 from starlette.responses import Response
 
+from leyden.base.pages.visits import Visit, redirect
 from leyden.errors import Refused
-from leyden.services.nodes import commands, views, webhooks
-from leyden.web import node
-from leyden.web.fleet import fleet_of, node_root, which
-from leyden.web.subscription_pages import ask_rotate, dispatcher_of
-from leyden.web.visits import Visit, redirect
+from leyden.events.pages.subscription_pages import ask_rotate, dispatcher_of
+from leyden.nodes import commands, views, webhooks
+from leyden.nodes.pages import node
+from leyden.nodes.pages.fleet import fleet_of, node_root, which
 
 _AT_A_TIME = 25
 

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound, Stale
-from leyden.storage.statements import Run, SqlFile
 from leyden.values import Struct, hiding
 
-sql = SqlFile("backups")
+sql = SqlFile(__file__)
 
 CHANNEL_BACKUPS_KEPT = 10
 

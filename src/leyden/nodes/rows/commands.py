@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from leyden.domain.nodes import Action
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
+from leyden.nodes.rules.nodes import Action
 from leyden.values import Struct
 
-sql = SqlFile("commands")
+sql = SqlFile(__file__)
 
 KEPT = 100
 

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from datetime import datetime
 
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.values import Struct
 
-sql = SqlFile("homes")
+sql = SqlFile(__file__)
 
 
 class Home(Struct, frozen=True, kw_only=True):

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import Stale
-from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct, hiding
 
-sql = SqlFile("issued")
+sql = SqlFile(__file__)
 
 
 class Issued(Struct, frozen=True, kw_only=True):

@@ -2,11 +2,11 @@
 
 from collections.abc import Mapping
 
-from leyden.domain.log_positions import LogPosition
-from leyden.storage.statements import Row, Run, SqlFile, Value
+from leyden.base.database.statements import Row, Run, SqlFile, Value
+from leyden.nodes.rules.log_positions import LogPosition
 from leyden.values import Struct
 
-sql = SqlFile("log_places")
+sql = SqlFile(__file__)
 
 
 class StoredPosition(Struct, frozen=True):

@@ -1,8 +1,8 @@
 """The public keys of hosted nodes, read from lnd's files."""
 
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
 
-sql = SqlFile("node_keys")
+sql = SqlFile(__file__)
 
 
 class NodeKeys:

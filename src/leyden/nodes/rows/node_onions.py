@@ -2,10 +2,10 @@
 
 from collections.abc import Iterable
 
+from leyden.base.database.statements import Run, SqlFile
 from leyden.errors import NotFound
-from leyden.storage.statements import Run, SqlFile
 
-sql = SqlFile("node_onions")
+sql = SqlFile(__file__)
 
 
 class NodeOnions:

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.values import Struct
 
-sql = SqlFile("node_reports")
+sql = SqlFile(__file__)
 
 
 class NodeReport(Struct, frozen=True, kw_only=True):

@@ -5,8 +5,10 @@ from datetime import datetime
 
 import msgspec
 
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.nodes import (
+from leyden.base.database.statements import Row, Value
+from leyden.base.rules.times import from_us, to_us
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.nodes import (
     DesiredState,
     Listed,
     Network,
@@ -20,9 +22,7 @@ from leyden.domain.nodes import (
     Unknown,
     reason_of,
 )
-from leyden.domain.times import from_us, to_us
-from leyden.domain.versions import Version
-from leyden.storage.statements import Row, Value
+from leyden.nodes.rules.versions import Version
 
 _write = msgspec.json.Encoder().encode
 settings_of = msgspec.json.Decoder(NodeSettings).decode

@@ -1,9 +1,9 @@
 """The number of each node's last start, and the folder it used."""
 
-from leyden.domain.starts import NEVER, Start
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.nodes.rules.starts import NEVER, Start
 
-sql = SqlFile("node_starts")
+sql = SqlFile(__file__)
 
 
 class NodeStarts:

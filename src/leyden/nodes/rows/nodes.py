@@ -6,19 +6,15 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import NamedTuple
 
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.nodes import (
-    Listed,
-    Node,
-    Stamp,
-)
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import BEFORE_ALL, Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound, Stale, Violated
-from leyden.storage.node_rows import listed_of, node_of, row_of, settings_of
-from leyden.storage.statements import BEFORE_ALL, Run, SqlFile
+from leyden.nodes.rows.node_rows import listed_of, node_of, row_of, settings_of
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.nodes import Listed, Node, Stamp
 from leyden.values import Struct, hiding
 
-sql = SqlFile("nodes")
+sql = SqlFile(__file__)
 
 # The event loop runs after each batch of these: 50 µs each.
 _AT_A_TIME = 50

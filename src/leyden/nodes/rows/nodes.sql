@@ -139,7 +139,7 @@ WHERE organization_id = :organization_id
     AND wanted <> 'deleted';
 
 -- name: deleted
--- Once the removal has begun, `due` is the time of creation: services/nodes/restoring.py.
+-- Once the removal has begun, `due` is the time of creation: nodes/restoring.py.
 SELECT
     id,
     name,

@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from leyden.domain.times import to_us
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import to_us
 from leyden.errors import Stale
-from leyden.storage.statements import Run, SqlFile
 
-sql = SqlFile("peer_ports")
+sql = SqlFile(__file__)
 
 
 class PeerPorts:

@@ -1,12 +1,12 @@
 """Moves of nodes between runtimes."""
 
-from leyden.domain.nodes import RuntimeName
-from leyden.domain.relocations import Relocation, Step
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotAllowed, Stale
-from leyden.storage.statements import Row, Run, SqlFile
+from leyden.nodes.rules.nodes import RuntimeName
+from leyden.nodes.rules.relocations import Relocation, Step
 
-sql = SqlFile("relocations")
+sql = SqlFile(__file__)
 
 
 class Relocations:

@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from leyden.domain.backup_history import Version, versions_to_delete
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import AFTER_ALL, Run, SqlFile
+from leyden.base.database.statements import AFTER_ALL, Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
+from leyden.nodes.rules.backup_history import Version, versions_to_delete
 from leyden.values import Struct, hiding
 
-sql = SqlFile("replaced_backups")
+sql = SqlFile(__file__)
 
 
 class ReplacedBackup(Struct, frozen=True):

@@ -15,7 +15,8 @@ from sqlalchemy import (
     text,
 )
 
-from leyden.domain.nodes import (
+from leyden.base.database.tables import SEALED, metadata, one_of
+from leyden.nodes.rules.nodes import (
     Action,
     DesiredState,
     Network,
@@ -24,8 +25,7 @@ from leyden.domain.nodes import (
     Status,
     Type,
 )
-from leyden.domain.relocations import Step as RelocationStep
-from leyden.storage.tables import SEALED, metadata, one_of
+from leyden.nodes.rules.relocations import Step as RelocationStep
 
 # SQLite numbers rows by itself only where the type is its own word for integer.
 _NUMBER = BigInteger().with_variant(Integer, "sqlite")
@@ -136,7 +136,7 @@ commands = Table(
     Index("ix_node_command_node_id", "node_id", "id"),
 )
 
-# The position up to which the log of a node's lnd was read; see lnd/tail.py.
+# The position up to which the log of a node's lnd was read; see nodes/lnd/tail.py.
 log_places = Table(
     "node_log_place",
     metadata,

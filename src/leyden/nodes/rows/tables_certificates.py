@@ -11,7 +11,7 @@ from sqlalchemy import (
     Text,
 )
 
-from leyden.storage.tables import SEALED, metadata
+from leyden.base.database.tables import SEALED, metadata
 
 # Our account at an authority, by the URL of its directory.
 issuer_accounts = Table(

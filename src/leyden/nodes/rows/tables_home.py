@@ -2,7 +2,7 @@
 
 from sqlalchemy import BigInteger, CheckConstraint, Column, Integer, Table, Text
 
-from leyden.storage.tables import metadata
+from leyden.base.database.tables import metadata
 
 homes = Table(
     "home",

@@ -1,4 +1,4 @@
-"""How far the log of a node's lnd was read; see lnd/tail.py."""
+"""How far the log of a node's lnd was read; see nodes/lnd/tail.py."""
 
 from typing import Final
 

@@ -19,8 +19,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum, auto
 
-from leyden.domain.nodes import Action, DesiredState, Node, ObservedEvent, Status
 from leyden.errors import NotAllowed
+from leyden.nodes.rules.nodes import Action, DesiredState, Node, ObservedEvent, Status
 from leyden.values import replace
 
 # An lnd that crashed is started again after 1 s, 2 s, 4 s ... 5 minutes.

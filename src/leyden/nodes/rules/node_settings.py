@@ -12,18 +12,13 @@ import unicodedata
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from leyden.domain import remote_signers, webhook_urls, whitelist
-from leyden.domain.addresses import Reach
-from leyden.domain.combining_marks import compose
-from leyden.domain.webhook_urls import USUAL, Allowed
+from leyden.base.rules.addresses import Reach
+from leyden.base.rules.combining_marks import compose
 from leyden.errors import Malformed
-from leyden.schemas.node_settings import (
-    MASK,
-    TABLE,
-    Settings,
-    SettingsAnswer,
-    for_log,
-)
+from leyden.events.rules import webhook_urls
+from leyden.events.rules.webhook_urls import USUAL, Allowed
+from leyden.nodes.rules import remote_signers, whitelist
+from leyden.schemas.node_settings import MASK, TABLE, Settings, SettingsAnswer, for_log
 from leyden.schemas.settings import Kind, Setting
 from leyden.values import Struct, asdict, fields, hiding, replace
 

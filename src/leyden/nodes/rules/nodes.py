@@ -8,9 +8,9 @@ import re
 from datetime import datetime
 from enum import StrEnum, auto
 
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.versions import Version
 from leyden.errors import Malformed
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.versions import Version
 from leyden.values import Struct, replace
 
 # The data that a view of a node depends on: equal stamps mean equal views.

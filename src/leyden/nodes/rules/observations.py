@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from enum import StrEnum
 
-from leyden.domain.node_moves import FIRST_PAUSE, LONGEST_PAUSE, MOVES
-from leyden.domain.nodes import (
+from leyden.nodes.rules.node_moves import FIRST_PAUSE, LONGEST_PAUSE, MOVES
+from leyden.nodes.rules.nodes import (
     Cause,
     DesiredState,
     Node,

@@ -11,8 +11,8 @@ The data on the other side is deleted afterwards.
 from datetime import datetime
 from enum import StrEnum, auto
 
-from leyden.domain.nodes import DesiredState, Node, RuntimeName, Status
 from leyden.errors import NotAllowed
+from leyden.nodes.rules.nodes import DesiredState, Node, RuntimeName, Status
 from leyden.values import Struct, replace
 
 

@@ -8,8 +8,8 @@ import base64
 import binascii
 import re
 
-from leyden.domain import hosts
-from leyden.domain.addresses import Reach
+from leyden.base.rules import hosts
+from leyden.base.rules.addresses import Reach
 from leyden.errors import Malformed
 
 DEFAULT_PORT = 10009

@@ -12,13 +12,13 @@ caller retries.
 from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from typing import Final, Protocol
 
-from leyden.domain.log_positions import LogPosition
-from leyden.domain.node_settings import NodeSettings
-from leyden.domain.nodes import Node
-from leyden.domain.observations import Observation
-from leyden.domain.starts import NEVER, Start
-from leyden.lnd.home import Tls
-from leyden.lnd.tail import NewLines
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.lnd.tail import NewLines
+from leyden.nodes.rules.log_positions import LogPosition
+from leyden.nodes.rules.node_settings import NodeSettings
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.observations import Observation
+from leyden.nodes.rules.starts import NEVER, Start
 from leyden.values import Struct, hiding
 
 OnObservation = Callable[[str, Observation], None]

@@ -4,11 +4,11 @@ import asyncio
 from collections import defaultdict
 from collections.abc import AsyncGenerator, Iterable, Mapping
 
-from leyden.domain.log_positions import LogPosition
-from leyden.domain.nodes import Node, RuntimeName
-from leyden.domain.observations import Observation
-from leyden.lnd.tail import NewLines
-from leyden.runtimes.base import (
+from leyden.nodes.lnd.tail import NewLines
+from leyden.nodes.rules.log_positions import LogPosition
+from leyden.nodes.rules.nodes import Node, RuntimeName
+from leyden.nodes.rules.observations import Observation
+from leyden.nodes.runtimes.base import (
     Checkpoint,
     HomeChanges,
     Homes,

@@ -17,9 +17,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
+from leyden.base.files import sync
 from leyden.errors import SetupError
-from leyden.files import sync
-from leyden.lnd import home, keys
+from leyden.nodes.lnd import home, keys
 from leyden.values import Struct
 
 _CHUNK: Final = 1 << 18

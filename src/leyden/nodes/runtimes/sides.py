@@ -7,10 +7,10 @@ can start a node with sealed data.
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from typing import Protocol
 
-from leyden.domain.nodes import Node
-from leyden.domain.starts import Start
-from leyden.runtimes.base import LaunchSpec
-from leyden.runtimes.copies import Content
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.starts import Start
+from leyden.nodes.runtimes.base import LaunchSpec
+from leyden.nodes.runtimes.copies import Content
 
 
 class Side(Protocol):

@@ -8,19 +8,19 @@
 
 from collections.abc import Sequence
 
-from leyden.app import clusters, identity
-from leyden.app.home_record import as_home, refuse_another_authority
-from leyden.app.identity import Here
-from leyden.app.ownership import nobody_else, refuse_unserved
-from leyden.domain.nodes import DesiredState, Node, RuntimeName
-from leyden.domain.observations import Observation, observe
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
 from leyden.errors import SetupError
-from leyden.runtimes import layout
-from leyden.services.nodes.changes import change
-from leyden.services.nodes.fleet import OF_THE_HOME
-from leyden.services.platform import Platform
-from leyden.storage.homes import Home
-from leyden.storage.stores import Stores
+from leyden.nodes.changes import change
+from leyden.nodes.fleet import OF_THE_HOME
+from leyden.nodes.rows.homes import Home
+from leyden.nodes.rules.nodes import DesiredState, Node, RuntimeName
+from leyden.nodes.rules.observations import Observation, observe
+from leyden.nodes.runtimes.local import layout
+from leyden.nodes.wiring import clusters, identity
+from leyden.nodes.wiring.home_record import as_home, refuse_another_authority
+from leyden.nodes.wiring.identity import Here
+from leyden.nodes.wiring.ownership import nobody_else, refuse_unserved
 from leyden.values import Struct, replace
 
 

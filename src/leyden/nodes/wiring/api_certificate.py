@@ -11,15 +11,15 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
-from leyden.api.server import bare_tls
-from leyden.app.authorities import folder_of
-from leyden.app.background import background
-from leyden.app.certificates import api_tls, load_tls
-from leyden.certificates.authority import Authority
-from leyden.certificates.expiry import renewal_due, validity
-from leyden.lnd.home import Tls
-from leyden.services.platform import Platform
-from leyden.settings import own_names
+from leyden.base.background import background
+from leyden.base.http.server import bare_tls
+from leyden.base.platform import Platform
+from leyden.base.settings import own_names
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.certificates.expiry import renewal_due, validity
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.wiring.authorities import folder_of
+from leyden.nodes.wiring.certificates import api_tls, load_tls
 
 _LOOK_EVERY_S: Final = 86_400.0
 

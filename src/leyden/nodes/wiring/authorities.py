@@ -16,27 +16,27 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final
 
-from leyden.app import identity
-from leyden.app.home_record import as_home, refuse
-from leyden.app.identity import Here
-from leyden.app.ownership import nobody_else
-from leyden.certificates import previous_authorities
-from leyden.certificates.authority import (
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings, own_names
+from leyden.errors import SetupError
+from leyden.nodes.certificate_expiry import still_shown
+from leyden.nodes.certificates import previous_authorities
+from leyden.nodes.certificates.authority import (
     Authority,
     open_or_create,
     renew_intermediate,
 )
-from leyden.certificates.constraints import Scope, check_covers, scope
-from leyden.certificates.expiry import Validity, renewal_due
-from leyden.certificates.signing import Seal, create, seal_root_key
-from leyden.domain.nodes import Node
-from leyden.errors import SetupError
-from leyden.services.nodes.certificate_expiry import still_shown
-from leyden.services.nodes.fleet import OF_THE_HOME
-from leyden.services.platform import Platform
-from leyden.settings import Settings, own_names
-from leyden.storage.homes import Home
-from leyden.storage.secrets import Sealer
+from leyden.nodes.certificates.constraints import Scope, check_covers, scope
+from leyden.nodes.certificates.expiry import Validity, renewal_due
+from leyden.nodes.certificates.signing import Seal, create, seal_root_key
+from leyden.nodes.fleet import OF_THE_HOME
+from leyden.nodes.rows.homes import Home
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.wiring import identity
+from leyden.nodes.wiring.home_record import as_home, refuse
+from leyden.nodes.wiring.identity import Here
+from leyden.nodes.wiring.ownership import nobody_else
 from leyden.values import Struct, replace
 
 ROOT_KEY: Final = "root.key.sealed"

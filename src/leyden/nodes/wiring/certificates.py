@@ -11,19 +11,19 @@ from contextlib import asynccontextmanager
 from functools import partial
 from typing import Final
 
-from leyden.api.challenges import Challenges
-from leyden.api.server import bare_tls, bind
-from leyden.app.background import background
-from leyden.certificates import jws
-from leyden.certificates.acme import AcmeAccount, AcmeIssuer
-from leyden.certificates.authority import Authority
-from leyden.certificates.keys import load_key
+from leyden.base.background import background
+from leyden.base.http.server import bare_tls, bind
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
 from leyden.errors import Away, SetupError
-from leyden.lnd.home import Tls
-from leyden.services.nodes import issuance
-from leyden.services.nodes.issuance import Issuance
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.nodes import issuance
+from leyden.nodes.api.challenges import Challenges
+from leyden.nodes.certificates import jws
+from leyden.nodes.certificates.acme import AcmeAccount, AcmeIssuer
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.certificates.keys import load_key
+from leyden.nodes.issuance import Issuance
+from leyden.nodes.lnd.home import Tls
 
 _BASE64URL: Final = re.compile(r"[A-Za-z0-9_-]{22,512}")
 _LOOK_EVERY_S: Final = 5.0

@@ -12,10 +12,10 @@ from typing import Final
 
 import yaml
 
-from leyden.app import authorities
-from leyden.domain.times import utc_now
-from leyden.settings import Settings
-from leyden.storage.secrets import Keyring, Sealer, save_keyring
+from leyden.base.database.secrets import Keyring, Sealer, save_keyring
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings
+from leyden.nodes.wiring import authorities
 from leyden.values import replace
 
 KEYRING: Final = "secrets.json"

@@ -8,17 +8,17 @@ from contextlib import asynccontextmanager
 from typing import Final, Protocol
 from urllib.parse import urlsplit
 
-from leyden.api.companions import Tokens
-from leyden.app.identity import Here
-from leyden.app.ownership import has_nodes
-from leyden.certificates.authority import Authority
-from leyden.domain.nodes import Network, Type
-from leyden.domain.versions import OFFERED, Catalogue, Version, parse_version
+from leyden.base.settings import Settings, words
 from leyden.errors import Malformed, SetupError
-from leyden.runtimes.base import Homes, Reports, Runtime
-from leyden.runtimes.layout import Ground
-from leyden.runtimes.sides import Side
-from leyden.settings import Settings, words
+from leyden.nodes.api.companions import Tokens
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.rules.nodes import Network, Type
+from leyden.nodes.rules.versions import OFFERED, Catalogue, Version, parse_version
+from leyden.nodes.runtimes.base import Homes, Reports, Runtime
+from leyden.nodes.runtimes.local.layout import Ground
+from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.wiring.identity import Here
+from leyden.nodes.wiring.ownership import has_nodes
 
 _BY_DIGEST: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9./:_-]*@sha256:[0-9a-f]{64}")
 
@@ -60,7 +60,9 @@ async def joined(
         return
     check(settings)
     # In a thread, and only here: who runs nodes on this machine needs nothing of it.
-    module = await asyncio.to_thread(importlib.import_module, "leyden.app.pods")
+    module = await asyncio.to_thread(
+        importlib.import_module, "leyden.nodes.wiring.pods"
+    )
     async with module.joined(settings, serves_only=serves_only) as cluster:
         yield cluster
 

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from leyden.api.companions import LIMITS, Companions
-from leyden.api.server import bind, serving
-from leyden.app import api_certificate
-from leyden.app.clusters import Cluster
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.base.http.server import bind, serving
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.nodes.api.companions import LIMITS, Companions
+from leyden.nodes.wiring import api_certificate
+from leyden.nodes.wiring.clusters import Cluster
 
 
 def name(settings: Settings) -> str:

@@ -15,11 +15,11 @@ from typing import Final
 
 from msgspec.structs import replace
 
-from leyden.domain.addresses import unmap
+from leyden.base.rules.addresses import unmap
+from leyden.base.settings import Settings
 from leyden.errors import Away
-from leyden.runtimes import nftables
-from leyden.runtimes.placement import can_be_reached, may_give_users
-from leyden.settings import Settings
+from leyden.nodes.runtimes.local import nftables
+from leyden.nodes.runtimes.local.placement import can_be_reached, may_give_users
 
 HOW: Final = (
     "Install nftables (apt-get install nftables) and run Leyden as root, with the "

@@ -5,11 +5,11 @@ from ipaddress import ip_address
 from typing import Final
 from urllib.parse import urlsplit
 
-from leyden.domain.addresses import is_public
+from leyden.base.rules.addresses import is_public
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.runtimes.kubernetes import trials
-from leyden.runtimes.kubernetes.api import Api
-from leyden.settings import Settings
+from leyden.nodes.runtimes.kubernetes import trials
+from leyden.nodes.runtimes.kubernetes.api import Api
 
 _METADATA: Final = "169.254.169.254:80"  # of most clouds
 _HTTPS: Final = 443

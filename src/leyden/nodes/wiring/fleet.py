@@ -9,7 +9,24 @@ from datetime import timedelta
 from functools import partial
 
 from leyden import __version__
-from leyden.app import (
+from leyden.base.background import Job, background
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings, own_names
+from leyden.errors import Away, Stale
+from leyden.events.wiring.dispatcher import allowed, reach
+from leyden.nodes import certificate_expiry, home_reports
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.certificates.roots import Roots
+from leyden.nodes.fleet import Fleet, FleetSettings, Ports
+from leyden.nodes.housekeeping import notify_of_updates
+from leyden.nodes.rules.node_settings import Calls
+from leyden.nodes.rules.nodes import RuntimeName
+from leyden.nodes.runtimes.base import Homes, Runtime
+from leyden.nodes.runtimes.composite import SeveralHomes, SeveralRuntimes
+from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.start_limits import StartLimit
+from leyden.nodes.watchers import Watching
+from leyden.nodes.wiring import (
     gateways,
     local_nodes,
     node_openings,
@@ -17,27 +34,10 @@ from leyden.app import (
     origins,
     peer_addresses,
 )
-from leyden.app.background import Job, background
-from leyden.app.clusters import Cluster, offered
-from leyden.app.dispatcher import allowed, reach
-from leyden.app.placement import slots
-from leyden.app.programs import Binary
-from leyden.certificates.authority import Authority
-from leyden.certificates.roots import Roots
-from leyden.domain.node_settings import Calls
-from leyden.domain.nodes import RuntimeName
-from leyden.errors import Away, Stale
-from leyden.runtimes.base import Homes, Runtime
-from leyden.runtimes.composite import SeveralHomes, SeveralRuntimes
-from leyden.runtimes.sides import Side
-from leyden.services.nodes import certificate_expiry, home_reports
-from leyden.services.nodes.fleet import Fleet, FleetSettings, Ports
-from leyden.services.nodes.housekeeping import notify_of_updates
-from leyden.services.nodes.start_limits import StartLimit
-from leyden.services.nodes.watchers import Watching
-from leyden.services.platform import Platform
-from leyden.services.shared.quotas import limits
-from leyden.settings import Settings, own_names
+from leyden.nodes.wiring.clusters import Cluster, offered
+from leyden.nodes.wiring.placement import slots
+from leyden.nodes.wiring.programs import Binary
+from leyden.people.quotas import limits
 
 # Starts at a time: each takes a processor for a moment, and 350 MB at its unlock.
 _STARTS_PER_PROCESSOR = 2

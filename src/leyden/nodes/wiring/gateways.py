@@ -3,18 +3,18 @@
 import socket
 from pathlib import Path
 
-from leyden.app import peer_addresses
+from leyden.base.settings import Settings, words
 from leyden.errors import SetupError
-from leyden.gateway import prepared, supervisor
-from leyden.gateway.base import Gateway
-from leyden.gateway.bootstrap import Bootstrap, Control
-from leyden.gateway.discovery import DiscoveryGateway
-from leyden.gateway.elsewhere import GatewayElsewhere
-from leyden.gateway.listener_options import ListenerOptions
-from leyden.gateway.local import LocalGateway
-from leyden.gateway.routes import Listener
-from leyden.gateway.supervisor import Supervisor
-from leyden.settings import Settings, words
+from leyden.nodes.gateway import prepared, supervisor
+from leyden.nodes.gateway.base import Gateway
+from leyden.nodes.gateway.bootstrap import Bootstrap, Control
+from leyden.nodes.gateway.discovery import DiscoveryGateway
+from leyden.nodes.gateway.elsewhere import GatewayElsewhere
+from leyden.nodes.gateway.listener_options import ListenerOptions
+from leyden.nodes.gateway.local import LocalGateway
+from leyden.nodes.gateway.routes import Listener
+from leyden.nodes.gateway.supervisor import Supervisor
+from leyden.nodes.wiring import peer_addresses
 
 
 def gateway(settings: Settings) -> Gateway:

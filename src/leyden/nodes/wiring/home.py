@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from leyden.base.database.urls import is_sqlite, sqlite_path
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.settings import Settings
-from leyden.storage.urls import is_sqlite, sqlite_path
 
 LOCK = "leyden.lock"
 

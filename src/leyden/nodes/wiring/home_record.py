@@ -8,14 +8,14 @@ import secrets
 from collections.abc import Sequence
 from typing import Final
 
-from leyden.app.identity import Here
-from leyden.certificates.authority import Authority
-from leyden.domain.nodes import Node, RuntimeName
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.runtimes import layout
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.homes import Home
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.rows.homes import Home
+from leyden.nodes.rules.nodes import Node, RuntimeName
+from leyden.nodes.runtimes.local import layout
+from leyden.nodes.wiring.identity import Here
 from leyden.values import replace
 
 INSTEAD: Final = (

@@ -4,7 +4,7 @@ import logging
 import socket
 from ipaddress import ip_address, ip_network
 
-from leyden.domain.addresses import Network, unmap
+from leyden.base.rules.addresses import Network, unmap
 
 log = logging.getLogger(__name__)
 

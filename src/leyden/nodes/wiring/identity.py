@@ -15,8 +15,8 @@ import socket
 from pathlib import Path
 from typing import Final
 
+from leyden.base.files import write_private
 from leyden.errors import SetupError
-from leyden.files import write_private
 from leyden.values import Struct
 
 FILE: Final = "identity"

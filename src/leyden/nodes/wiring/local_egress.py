@@ -11,15 +11,15 @@ from typing import Final
 
 from prometheus_client import Gauge
 
-from leyden.app import egress
-from leyden.app.node_openings import Grounds, policy_of
+from leyden.base.files import write_private
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.files import write_private
-from leyden.runtimes import nftables
-from leyden.runtimes.egress_policy import EgressPolicy, block_of, table_of
-from leyden.runtimes.layout import Layout
-from leyden.runtimes.placement import Placement
-from leyden.settings import Settings
+from leyden.nodes.runtimes.local import nftables
+from leyden.nodes.runtimes.local.egress_policy import EgressPolicy, block_of, table_of
+from leyden.nodes.runtimes.local.layout import Layout
+from leyden.nodes.runtimes.local.placement import Placement
+from leyden.nodes.wiring import egress
+from leyden.nodes.wiring.node_openings import Grounds, policy_of
 from leyden.values import replace
 
 # In a folder, which systemd keeps writable for a unit; the rest of /run is not.

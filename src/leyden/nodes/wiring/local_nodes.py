@@ -4,23 +4,30 @@ import ssl
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from leyden.app import local_egress, onions
-from leyden.app.placement import cgroups_of, placement_of
-from leyden.app.programs import Binary, shared_copies
-from leyden.certificates.authority import Authority
-from leyden.domain.nodes import Network
+from leyden.base.settings import Settings, own_names, words
 from leyden.errors import SetupError
-from leyden.lnd.chains import Backend, Bitcoind, Btcd, Chain, Neutrino, check_backend
-from leyden.lnd.options import Logs
 from leyden.lnd.trust import trusting_whenever
-from leyden.runtimes import layout
-from leyden.runtimes.base import Homes, Runtime
-from leyden.runtimes.layout import Ground, Layout
-from leyden.runtimes.local import LocalRuntime
-from leyden.runtimes.local_homes import LocalHomes
-from leyden.runtimes.local_side import LocalSide
-from leyden.runtimes.sides import Side
-from leyden.settings import Settings, own_names, words
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.lnd.chains import (
+    Backend,
+    Bitcoind,
+    Btcd,
+    Chain,
+    Neutrino,
+    check_backend,
+)
+from leyden.nodes.lnd.options import Logs
+from leyden.nodes.rules.nodes import Network
+from leyden.nodes.runtimes.base import Homes, Runtime
+from leyden.nodes.runtimes.local import layout
+from leyden.nodes.runtimes.local.layout import Ground, Layout
+from leyden.nodes.runtimes.local.local import LocalRuntime
+from leyden.nodes.runtimes.local.local_homes import LocalHomes
+from leyden.nodes.runtimes.local.local_side import LocalSide
+from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.wiring import local_egress, onions
+from leyden.nodes.wiring.placement import cgroups_of, placement_of
+from leyden.nodes.wiring.programs import Binary, shared_copies
 
 
 def runtime(

@@ -2,13 +2,14 @@
 
 import shutil
 
-from leyden.app import clusters
-from leyden.domain.nodes import Node, RuntimeName
-from leyden.domain.relocations import Relocation
+from leyden.base.platform import Platform
 from leyden.errors import NotAllowed, NotFound, SetupError
-from leyden.runtimes import copies, layout
-from leyden.services.nodes import relocations
-from leyden.services.platform import Platform
+from leyden.nodes import relocations
+from leyden.nodes.rules.nodes import Node, RuntimeName
+from leyden.nodes.rules.relocations import Relocation
+from leyden.nodes.runtimes import copies
+from leyden.nodes.runtimes.local import layout
+from leyden.nodes.wiring import clusters
 
 _GIB = 1 << 30
 # lnd goes on writing where it arrives.

@@ -6,15 +6,15 @@ from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
-from leyden.app import hosts, onions, peer_addresses
-from leyden.app.dispatcher import networks, reach
-from leyden.domain import nodes as domain
-from leyden.domain.addresses import Reach
+from leyden.base.rules.addresses import Reach
+from leyden.base.settings import Settings, words
 from leyden.errors import SetupError
-from leyden.runtimes.egress_policy import EgressPolicy, Opening
-from leyden.runtimes.layout import Ground
-from leyden.runtimes.placement import Placement
-from leyden.settings import Settings, words
+from leyden.events.wiring.dispatcher import networks, reach
+from leyden.nodes.rules import nodes as domain
+from leyden.nodes.runtimes.local.egress_policy import EgressPolicy, Opening
+from leyden.nodes.runtimes.local.layout import Ground
+from leyden.nodes.runtimes.local.placement import Placement
+from leyden.nodes.wiring import hosts, onions, peer_addresses
 
 _RESOLVERS: Final = Path("/etc/resolv.conf")
 _DNS: Final = 53

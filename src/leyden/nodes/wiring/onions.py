@@ -4,10 +4,10 @@ import re
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
-from leyden.app import peer_addresses
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.settings import Settings
-from leyden.tor.control import ControlPort, TorControl
+from leyden.nodes.onions.control import ControlPort, TorControl
+from leyden.nodes.wiring import peer_addresses
 
 _PLACE = re.compile(
     r"unix:/.+|(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9.-]+):(?P<port>[0-9]{1,5})"

@@ -4,9 +4,9 @@ import asyncio
 import logging
 from collections.abc import Iterable
 
-from leyden.domain.nodes import Node
-from leyden.runtimes.base import Runtime
-from leyden.services.nodes.fleet import Fleet
+from leyden.nodes.fleet import Fleet
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.base import Runtime
 
 log = logging.getLogger(__name__)
 

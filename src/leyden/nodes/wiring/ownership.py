@@ -22,21 +22,21 @@ from datetime import timedelta
 from functools import partial
 from typing import Final, Protocol
 
-from leyden.app import identity
-from leyden.app.background import background
-from leyden.app.home_record import (
+from leyden.base.background import background
+from leyden.base.database.stores import Stores
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.errors import Away, SetupError, Stale
+from leyden.nodes.rows.homes import Home, Process
+from leyden.nodes.wiring import identity
+from leyden.nodes.wiring.home_record import (
     INSTEAD,
     as_home,
     check_home,
     name_of_cluster,
     refuse,
 )
-from leyden.app.identity import Here
-from leyden.errors import Away, SetupError, Stale
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.homes import Home, Process
-from leyden.storage.stores import Stores
+from leyden.nodes.wiring.identity import Here
 
 # Who says nothing for so long has died.
 SILENT: Final = timedelta(seconds=15)

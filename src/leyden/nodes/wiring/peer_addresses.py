@@ -3,15 +3,15 @@
 import re
 from ipaddress import ip_address, ip_network
 
-from leyden.app import hosts
-from leyden.app.dispatcher import networks
-from leyden.domain import peer_ports
-from leyden.domain.addresses import Network
-from leyden.domain.peer_ports import PeerPorts
+from leyden.base.rules.addresses import Network
+from leyden.base.settings import Settings
 from leyden.errors import Malformed, SetupError
-from leyden.gateway.listener_options import OWN_ADDRESSES
-from leyden.runtimes.arrivals import Arrivals, PortLimits
-from leyden.settings import Settings
+from leyden.events.wiring.dispatcher import networks
+from leyden.nodes.gateway.listener_options import OWN_ADDRESSES
+from leyden.nodes.rules import peer_ports
+from leyden.nodes.rules.peer_ports import PeerPorts
+from leyden.nodes.runtimes.local.arrivals import Arrivals, PortLimits
+from leyden.nodes.wiring import hosts
 
 _NAME = re.compile(r"(?=.{1,253}$)[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?")
 

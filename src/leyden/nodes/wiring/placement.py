@@ -6,10 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from leyden.domain.nodes import Type
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.placement import (
+from leyden.nodes.rules.nodes import Type
+from leyden.nodes.runtimes.local.cgroups import Cgroups
+from leyden.nodes.runtimes.local.placement import (
     MIB,
     SHARES,
     Placement,
@@ -17,7 +18,6 @@ from leyden.runtimes.placement import (
     can_be_reached,
     may_give_users,
 )
-from leyden.settings import Settings
 from leyden.values import replace
 
 _FIRST_UID_OF_ROOT: Final = 3 << 16

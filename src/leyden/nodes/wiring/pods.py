@@ -5,28 +5,28 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from leyden.app import companion_listener, identity, local_nodes
-from leyden.app.authorities import folder_of
-from leyden.app.clusters import disks, images
-from leyden.app.identity import Here
-from leyden.app.placement import shares
-from leyden.certificates.authority import Authority
-from leyden.domain.nodes import Network, Type
-from leyden.lnd.options import Logs
-from leyden.runtimes.base import Homes, Reports, Runtime
-from leyden.runtimes.kubernetes import access, installation
-from leyden.runtimes.kubernetes.access import Access
-from leyden.runtimes.kubernetes.api import Api, connect
-from leyden.runtimes.kubernetes.companions import Companion
-from leyden.runtimes.kubernetes.homes import KubernetesHomes
-from leyden.runtimes.kubernetes.objects import Objects
-from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
-from leyden.runtimes.kubernetes.side import KubernetesSide
-from leyden.runtimes.kubernetes.template import Size, Template
-from leyden.runtimes.kubernetes.tokens import Tokens
-from leyden.runtimes.layout import Ground
-from leyden.runtimes.sides import Side
-from leyden.settings import Settings, own_names
+from leyden.base.settings import Settings, own_names
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.lnd.options import Logs
+from leyden.nodes.rules.nodes import Network, Type
+from leyden.nodes.runtimes.base import Homes, Reports, Runtime
+from leyden.nodes.runtimes.kubernetes import access, installation
+from leyden.nodes.runtimes.kubernetes.access import Access
+from leyden.nodes.runtimes.kubernetes.api import Api, connect
+from leyden.nodes.runtimes.kubernetes.companions import Companion
+from leyden.nodes.runtimes.kubernetes.homes import KubernetesHomes
+from leyden.nodes.runtimes.kubernetes.objects import Objects
+from leyden.nodes.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.nodes.runtimes.kubernetes.side import KubernetesSide
+from leyden.nodes.runtimes.kubernetes.template import Size, Template
+from leyden.nodes.runtimes.kubernetes.tokens import Tokens
+from leyden.nodes.runtimes.local.layout import Ground
+from leyden.nodes.runtimes.sides import Side
+from leyden.nodes.wiring import companion_listener, identity, local_nodes
+from leyden.nodes.wiring.authorities import folder_of
+from leyden.nodes.wiring.clusters import disks, images
+from leyden.nodes.wiring.identity import Here
+from leyden.nodes.wiring.placement import shares
 
 
 @asynccontextmanager

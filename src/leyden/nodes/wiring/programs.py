@@ -7,11 +7,11 @@ import shutil
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
-from leyden.daemons import build as builds
-from leyden.daemons.catalogue import Program
-from leyden.daemons.progress import Progress, quiet
-from leyden.domain.versions import Version
-from leyden.files import draft, remove_abandoned_drafts
+from leyden.base.daemons import build as builds
+from leyden.base.daemons.catalogue import Program
+from leyden.base.daemons.progress import Progress, quiet
+from leyden.base.files import draft, remove_abandoned_drafts
+from leyden.nodes.rules.versions import Version
 
 Binary = Callable[[Version], Awaitable[Path]]
 

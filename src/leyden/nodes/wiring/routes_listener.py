@@ -3,11 +3,11 @@
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-from leyden.api.gateways import Gateways
-from leyden.api.server import bind, serving
-from leyden.app import api_certificate
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.base.http.server import bind, serving
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.nodes.api.gateways import Gateways
+from leyden.nodes.wiring import api_certificate
 
 
 def name(settings: Settings) -> str:

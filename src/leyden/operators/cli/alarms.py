@@ -6,20 +6,19 @@ from typing import TypeVar
 
 import click
 
-from leyden.app.dispatcher import dispatcher_of
-from leyden.cli.formats import format_option
-from leyden.cli.groups import Group
-from leyden.cli.operator.database import on_platform
-from leyden.cli.output import as_json, most_option, operator, print_list, print_one
-from leyden.domain.chat import parse_format
-from leyden.domain.events import ALARMS, INSTALLATION
-from leyden.domain.times import to_iso
-from leyden.services.deliveries import owned_subscriptions, subscriptions
-from leyden.services.deliveries.dispatchers import Dispatcher
-from leyden.services.deliveries.subscriptions import Wanted
-from leyden.services.events import log
-from leyden.services.platform import Platform
-from leyden.storage.subscriptions import Subscription
+from leyden.base.cli.database import on_platform
+from leyden.base.cli.formats import format_option
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import as_json, most_option, operator, print_list, print_one
+from leyden.base.platform import Platform
+from leyden.base.rules.times import to_iso
+from leyden.events import log, owned_subscriptions, subscriptions
+from leyden.events.dispatchers import Dispatcher
+from leyden.events.rows.subscriptions import Subscription
+from leyden.events.rules.chat import parse_format
+from leyden.events.rules.events import ALARMS, INSTALLATION
+from leyden.events.subscriptions import Wanted
+from leyden.events.wiring.dispatcher import dispatcher_of
 
 Result = TypeVar("Result")
 

@@ -4,11 +4,11 @@ from typing import Any
 
 import click
 
-from leyden.cli.operator.database import on_platform
-from leyden.cli.output import as_json, most_option, print_json, print_rows
-from leyden.domain.times import to_iso
-from leyden.services.platform import Platform
-from leyden.storage.audit import Line
+from leyden.base.cli.database import on_platform
+from leyden.base.cli.output import as_json, most_option, print_json, print_rows
+from leyden.base.platform import Platform
+from leyden.base.rows.audit import Line
+from leyden.base.rules.times import to_iso
 
 
 @click.command()

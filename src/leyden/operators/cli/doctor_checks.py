@@ -11,17 +11,17 @@ from collections.abc import Coroutine, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from leyden import settings
-from leyden.app import egress
-from leyden.daemons import build as builds
-from leyden.daemons import catalogue
-from leyden.domain import peer_ports
+from leyden.base import settings
+from leyden.base.daemons import build as builds
+from leyden.base.daemons import catalogue
+from leyden.base.processes import most_files
+from leyden.base.settings import Settings
+from leyden.base.settings.fields import PRIVATE_PEER_PORTS
 from leyden.errors import LeydenError
-from leyden.processes import most_files
-from leyden.runtimes.cgroups import Cgroups
-from leyden.settings import Settings
-from leyden.settings.fields import PRIVATE_PEER_PORTS
-from leyden.tor.base import Tor
+from leyden.nodes.onions.base import Tor
+from leyden.nodes.rules import peer_ports
+from leyden.nodes.runtimes.local.cgroups import Cgroups
+from leyden.nodes.wiring import egress
 from leyden.values import Struct
 
 _CACHE_GIB = 6  # sources, Go's build cache and the daemons, the first time
@@ -78,7 +78,7 @@ def _tor(given: Settings) -> Iterator[Finding]:
     """Ask Tor what it has, if the settings name one."""
     if not given.tor_control:
         return
-    onions = importlib.import_module("leyden.app.onions")
+    onions = importlib.import_module("leyden.nodes.wiring.onions")
 
     async def check() -> str:
         onions.target(given)
@@ -99,7 +99,7 @@ def _mail_server(given: Settings) -> Iterator[Finding]:
     if not given.smtp_host:
         return
     # Imported here: doctor has to work where little is installed.
-    emailing = importlib.import_module("leyden.app.emailing")
+    emailing = importlib.import_module("leyden.events.wiring.emailing")
 
     async def check() -> str:
         await emailing.server_of(given).check()

@@ -5,11 +5,9 @@ from typing import Any
 
 import click
 
-from leyden.cli.groups import Group
-from leyden.cli.operator.moving import move
-from leyden.cli.operator.organization_option import found as organization_named
-from leyden.cli.operator.running import on_running
-from leyden.cli.output import (
+from leyden.base.cli.groups import Group
+from leyden.base.cli.organization_option import found as organization_named
+from leyden.base.cli.output import (
     as_json,
     most_option,
     print_counts,
@@ -17,11 +15,13 @@ from leyden.cli.output import (
     print_list,
     print_rows,
 )
-from leyden.domain.nodes import RuntimeName, Status
-from leyden.domain.times import to_iso
-from leyden.services.operators import oversight
-from leyden.services.platform import Platform
-from leyden.storage.counts import ListedNode
+from leyden.base.cli.running import on_running
+from leyden.base.platform import Platform
+from leyden.base.rules.times import to_iso
+from leyden.nodes.rules.nodes import RuntimeName, Status
+from leyden.operators import oversight
+from leyden.operators.cli.moving import move
+from leyden.operators.rows.counts import ListedNode
 from leyden.values import asdict
 
 

@@ -6,21 +6,21 @@ import os
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING
 
-from leyden import settings
-from leyden.cli.output import print_json
-from leyden.settings.private_chain import running_settings
+from leyden.base import settings
+from leyden.base.cli.output import print_json
+from leyden.base.settings.private_chain import running_settings
 from leyden.values import asdict
 
 if TYPE_CHECKING:
-    from leyden.app.production import Result
-    from leyden.services.platform import Platform
+    from leyden.base.platform import Platform
+    from leyden.operators.production import Result
 
 
 def examined(*, as_json: bool) -> int:
     """Try each item, print it as it is tried, and return the exit code."""
     # Imported here: `leyden doctor` alone has to work where little is installed.
-    production = importlib.import_module("leyden.app.production")
-    running = importlib.import_module("leyden.cli.operator.running_shop")
+    production = importlib.import_module("leyden.operators.production")
+    running = importlib.import_module("leyden.channels.cli.running")
 
     async def tried(platform: "Platform") -> "list[Result]":
         return await _printed(production.examine(platform), as_json=as_json)
@@ -30,7 +30,7 @@ def examined(*, as_json: bool) -> int:
 
 def examined_cluster(*, as_json: bool) -> int:
     """Do the same for the cluster of the settings, or of `leyden up`."""
-    doctor = importlib.import_module("leyden.app.cluster_doctor")
+    doctor = importlib.import_module("leyden.operators.production.cluster_doctor")
     trying = doctor.examine(running_settings(settings.load(os.environ)))
     return _told(asyncio.run(_printed(trying, as_json=as_json)), as_json=as_json)
 

@@ -5,20 +5,20 @@ import uuid
 
 import click
 
-from leyden.app.shop import open_for_payments, shop_of
-from leyden.cli.groups import Group
-from leyden.cli.operator.organization_option import on_organization, organization_option
-from leyden.cli.operator.running import on_running
-from leyden.cli.output import as_json, operator, print_json, print_one
-from leyden.domain.accounts import Organization
-from leyden.services.channels import corrections, credit
-from leyden.services.channels.corrections import Correction
-from leyden.services.channels.credit import Balance
-from leyden.services.operators import oversight
-from leyden.services.operators import verify as verification
-from leyden.services.operators.broken_rules import Broken
-from leyden.services.operators.oversight import nodes_of
-from leyden.services.platform import Platform
+from leyden.base.cli.groups import Group
+from leyden.base.cli.organization_option import on_organization, organization_option
+from leyden.base.cli.output import as_json, operator, print_json, print_one
+from leyden.base.cli.running import on_running
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Organization
+from leyden.channels.books import verify as verification
+from leyden.channels.books.broken_rules import Broken
+from leyden.channels.money import corrections, credit
+from leyden.channels.money.corrections import Correction
+from leyden.channels.money.credit import Balance
+from leyden.channels.wiring.shop import open_for_payments, shop_of
+from leyden.operators import oversight
+from leyden.operators.oversight import nodes_of
 
 
 @click.group(cls=Group)

@@ -5,12 +5,12 @@ import sys
 
 import click
 
-from leyden.app import node_moves
-from leyden.cli.operator.running import on_running
-from leyden.cli.output import operator
-from leyden.domain.nodes import RuntimeName
-from leyden.domain.relocations import Relocation, Step
-from leyden.services.platform import Platform
+from leyden.base.cli.output import operator
+from leyden.base.cli.running import on_running
+from leyden.base.platform import Platform
+from leyden.nodes.rules.nodes import RuntimeName
+from leyden.nodes.rules.relocations import Relocation, Step
+from leyden.nodes.wiring import node_moves
 
 _LOOK_EVERY_S = 0.2
 _NOW = {

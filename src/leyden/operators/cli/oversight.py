@@ -5,19 +5,20 @@ from typing import Any
 
 import click
 
-from leyden.cli.operator.running_shop import on_shop
-from leyden.cli.output import (
+from leyden.base.cli.output import (
     as_json,
     print_counts,
     print_json,
     print_list,
     print_rows,
 )
-from leyden.domain.orders import Order
-from leyden.domain.times import to_iso
-from leyden.services.operators import attention, job_labels, oversight
-from leyden.services.operators.oversight import Overview
-from leyden.storage.treasury_checks import TreasuryCheck
+from leyden.base.rules.times import to_iso
+from leyden.base.tasks import job_labels
+from leyden.channels.cli.running import on_shop
+from leyden.channels.rows.treasury_checks import TreasuryCheck
+from leyden.channels.rules.orders import Order
+from leyden.operators import attention, oversight
+from leyden.operators.oversight import Overview
 from leyden.values import asdict
 
 

@@ -2,20 +2,20 @@
 
 import click
 
-from leyden.app.shop import open_for_payments, shop_of
-from leyden.cli.operator.oversight import order_shown
-from leyden.cli.operator.running import on_running
-from leyden.cli.output import (
+from leyden.base.cli.output import (
     as_json,
     print_fields,
     print_json,
     print_list,
     print_rows,
 )
-from leyden.domain.payments import PaidOrder
-from leyden.services.channels import treasury_balance, unknown_payments
-from leyden.services.channels.treasury_balance import TreasuryBalance
-from leyden.services.platform import Platform
+from leyden.base.cli.running import on_running
+from leyden.base.platform import Platform
+from leyden.channels.rules.payments import PaidOrder
+from leyden.channels.wiring.shop import open_for_payments, shop_of
+from leyden.operators import treasury_balance, unknown_payments
+from leyden.operators.cli.oversight import order_shown
+from leyden.operators.treasury_balance import TreasuryBalance
 from leyden.values import asdict
 
 

@@ -6,17 +6,16 @@ from typing import Final
 
 from starlette.responses import Response
 
-from leyden.domain.quotas import WORDS, Quota
-from leyden.domain.units import Sats
+from leyden.base.pages.state_map import patches
+from leyden.base.pages.visits import Visit, redirect
+from leyden.base.rules.units import Sats
+from leyden.channels.books.broken_rules import Broken
+from leyden.channels.money import corrections, credit
+from leyden.channels.money.corrections import Correction
 from leyden.errors import Malformed, Refused
-from leyden.services.channels import corrections, credit
-from leyden.services.channels.corrections import Correction
-from leyden.services.operators import attention, oversight
-from leyden.services.operators.broken_rules import Broken
-from leyden.services.people import accounts
-from leyden.services.shared import quotas
-from leyden.web.state_map import patches
-from leyden.web.visits import Visit, redirect
+from leyden.operators import attention, oversight
+from leyden.people import accounts, quotas
+from leyden.people.rules.quotas import WORDS, Quota
 
 _URL: Final = "/app/operator"
 _LINES: Final = 200

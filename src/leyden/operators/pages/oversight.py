@@ -2,10 +2,9 @@
 
 from starlette.responses import Response
 
-from leyden.services.channels import treasury_balance
-from leyden.services.operators import oversight
-from leyden.web.state_map import patches
-from leyden.web.visits import Visit
+from leyden.base.pages.state_map import patches
+from leyden.base.pages.visits import Visit
+from leyden.operators import oversight, treasury_balance
 
 
 async def nodes(visit: Visit) -> Response:

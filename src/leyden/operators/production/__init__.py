@@ -8,9 +8,9 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from typing import Final
 
-from leyden.app.production import chains, machine, money, names, people, upkeep
+from leyden.base.platform import Platform
 from leyden.errors import LeydenError
-from leyden.services.platform import Platform
+from leyden.operators.production import chains, machine, money, names, people, upkeep
 from leyden.values import Struct
 
 # Returns what to do; "" if there is nothing.

@@ -6,12 +6,12 @@ from typing import Any, Final
 
 import aiohttp
 
-from leyden.app import local_nodes
-from leyden.domain.nodes import Network
+from leyden.base.aiohttp_connector import why
+from leyden.base.platform import Platform
 from leyden.errors import SetupError
-from leyden.http import why
-from leyden.lnd.chains import Backend, Bitcoind, Btcd, Neutrino
-from leyden.services.platform import Platform
+from leyden.nodes.lnd.chains import Backend, Bitcoind, Btcd, Neutrino
+from leyden.nodes.rules.nodes import Network
+from leyden.nodes.wiring import local_nodes
 
 _BEHIND: Final = 2  # blocks that a backend may lack of its headers
 _TARGET: Final = 6  # blocks

@@ -3,12 +3,12 @@
 from collections.abc import AsyncIterator
 from typing import Final
 
-from leyden.app import clusters, egress_trial, pods
-from leyden.app.production import Result
+from leyden.base.settings import Settings
 from leyden.errors import ClusterRefused, LeydenError, SetupError
-from leyden.runtimes.kubernetes import callers, resource_metrics
-from leyden.runtimes.kubernetes.api import Api
-from leyden.settings import Settings
+from leyden.nodes.runtimes.kubernetes import callers, resource_metrics
+from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.wiring import clusters, egress_trial, pods
+from leyden.operators.production import Result
 
 _HIDDEN: Final = (
     "whitelists would see machines' addresses, not callers': set "

@@ -7,14 +7,14 @@ import os
 import stat
 from typing import Final
 
-from leyden.app import clusters, egress, egress_trial, pods
-from leyden.daemons import catalogue
-from leyden.daemons.build import HOW, default_cache, place
-from leyden.domain.nodes import Type
-from leyden.domain.versions import OFFERED
-from leyden.runtimes.cgroups import Cgroups
-from leyden.services.platform import Platform
-from leyden.settings import Settings
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.build import HOW, default_cache, place
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.nodes.rules.nodes import Type
+from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.local.cgroups import Cgroups
+from leyden.nodes.wiring import clusters, egress, egress_trial, pods
 
 _MIB: Final = 1 << 20
 _PASSING: Final = stat.S_IXGRP | stat.S_IXOTH  # node users pass through the home

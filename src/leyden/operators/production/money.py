@@ -4,20 +4,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Final
 
-from leyden.app.shop import treasury_access
-from leyden.domain import sources
-from leyden.domain.orders import Status
-from leyden.domain.sources import Source
+from leyden.base.platform import Platform
+from leyden.channels import treasury_identity
+from leyden.channels.direct import seller_balance
+from leyden.channels.direct.lsps1 import state
+from leyden.channels.payments import treasury as lnd
+from leyden.channels.rules import sources
+from leyden.channels.rules.orders import Status
+from leyden.channels.rules.sources import Source
+from leyden.channels.wiring.shop import treasury_access
 from leyden.errors import NodeRefused
-from leyden.payments import treasury as lnd
-from leyden.services.channels import (
-    seller_balance,
-    treasury_balance,
-    treasury_identity,
-)
-from leyden.services.channels.lsps1 import state
-from leyden.services.operators import oversight
-from leyden.services.platform import Platform
+from leyden.operators import oversight, treasury_balance
 
 _NONE: Final = "set treasury_host, treasury_certificate and treasury_macaroon"
 _DENIED: Final = "permission denied"

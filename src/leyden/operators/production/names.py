@@ -9,10 +9,10 @@ from typing import Final
 
 import aiohttp
 
-from leyden.app import authorities
-from leyden.certificates.authority import Authority
-from leyden.services.platform import Platform
-from leyden.settings import own_names
+from leyden.base.platform import Platform
+from leyden.base.settings import own_names
+from leyden.nodes.certificates.authority import Authority
+from leyden.nodes.wiring import authorities
 
 _HERE: Final = (".localhost", ".local", ".test", ".invalid")
 

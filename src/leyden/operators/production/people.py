@@ -1,7 +1,7 @@
 """Checks of what people need: emails, and second factors of operators."""
 
-from leyden.app.emailing import server_of
-from leyden.services.platform import Platform
+from leyden.base.platform import Platform
+from leyden.events.wiring.emailing import server_of
 
 
 async def emails(platform: Platform) -> str:

@@ -6,11 +6,11 @@ from typing import Final
 
 import aiohttp
 
-from leyden.services.operators import oversight
-from leyden.services.operators.backups import places, results
-from leyden.services.operators.backups.results import Kind
-from leyden.services.platform import Platform
-from leyden.settings import own_names
+from leyden.backups import places, results
+from leyden.backups.results import Kind
+from leyden.base.platform import Platform
+from leyden.base.settings import own_names
+from leyden.operators import oversight
 
 _DRILLED: Final = timedelta(hours=26)
 _QUARTER: Final = timedelta(days=92)

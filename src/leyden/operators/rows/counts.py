@@ -2,14 +2,14 @@
 
 from datetime import datetime
 
-from leyden.domain.nodes import Trouble, Unknown
-from leyden.domain.observations import LONG_LIFE
-from leyden.domain.times import from_us, to_us
-from leyden.storage.node_rows import trouble_of, unknown_of
-from leyden.storage.statements import AFTER_ALL, Run, SqlFile
+from leyden.base.database.statements import AFTER_ALL, Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
+from leyden.nodes.rows.node_rows import trouble_of, unknown_of
+from leyden.nodes.rules.nodes import Trouble, Unknown
+from leyden.nodes.rules.observations import LONG_LIFE
 from leyden.values import Struct
 
-sql = SqlFile("counts")
+sql = SqlFile(__file__)
 
 
 class Queue(Struct, frozen=True, kw_only=True):

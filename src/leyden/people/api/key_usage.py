@@ -10,8 +10,8 @@ import asyncio
 import logging
 from datetime import datetime
 
+from leyden.base.database.database import Database
 from leyden.errors import LeydenError
-from leyden.storage.database import Database
 
 _A_MINUTE_S = 60.0
 _SOON_S = 1.0

@@ -1,9 +1,9 @@
 """The endpoint about the API key itself."""
 
-from leyden.api.operations import Request
-from leyden.domain.times import to_iso
+from leyden.base.http.operations import Request
+from leyden.base.rules.times import to_iso
+from leyden.people import api_keys
 from leyden.schemas.accounts import KeyAnswer
-from leyden.services.people import api_keys
 
 
 async def show(request: Request) -> KeyAnswer:

@@ -1,8 +1,8 @@
 """The quota endpoint: the organization's limits and their usage."""
 
-from leyden.api.operations import Request
+from leyden.base.http.operations import Request
+from leyden.people import quotas
 from leyden.schemas.accounts import QuotasAnswer, QuotaUsage
-from leyden.services.shared import quotas
 
 
 async def show(request: Request) -> QuotasAnswer:

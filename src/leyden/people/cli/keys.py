@@ -5,14 +5,14 @@ from typing import Any
 
 import click
 
-from leyden.cli.groups import Group
-from leyden.cli.operator.organization_option import on_organization, organization_option
-from leyden.cli.output import as_json, operator, print_list, print_one
-from leyden.domain.accounts import ApiKey, Organization
-from leyden.domain.times import to_iso
+from leyden.base.cli.groups import Group
+from leyden.base.cli.organization_option import on_organization, organization_option
+from leyden.base.cli.output import as_json, operator, print_list, print_one
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import ApiKey, Organization
+from leyden.base.rules.times import to_iso
 from leyden.errors import NotFound
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
+from leyden.people import api_keys
 
 
 @click.group(cls=Group)

@@ -4,17 +4,16 @@ from typing import Any
 
 import click
 
-from leyden.cli.groups import Group
-from leyden.cli.operator.database import on_platform
-from leyden.cli.operator.organization_option import on_organization
-from leyden.cli.output import as_json, operator, print_list, print_one
-from leyden.domain.accounts import Organization
-from leyden.domain.quotas import Quota
-from leyden.domain.times import to_iso
+from leyden.base.cli.database import on_platform
+from leyden.base.cli.groups import Group
+from leyden.base.cli.organization_option import on_organization
+from leyden.base.cli.output import as_json, operator, print_list, print_one
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Organization
+from leyden.base.rules.times import to_iso
 from leyden.errors import Malformed
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
-from leyden.services.shared import quotas
+from leyden.people import accounts, quotas
+from leyden.people.rules.quotas import Quota
 
 _LONGEST = 10  # digits
 

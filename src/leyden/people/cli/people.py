@@ -5,16 +5,16 @@ from typing import Any
 
 import click
 
-from leyden.cli.groups import Group
-from leyden.cli.operator.database import on_platform
-from leyden.cli.operator.organization_option import found, organization_option
-from leyden.cli.output import as_json, operator, print_list, print_one
-from leyden.cli.secrets import asked_for
-from leyden.domain.accounts import Role
-from leyden.domain.sign_in import Session
-from leyden.domain.times import to_iso
-from leyden.services.people import accounts
-from leyden.services.platform import Platform
+from leyden.base.cli.database import on_platform
+from leyden.base.cli.groups import Group
+from leyden.base.cli.organization_option import found, organization_option
+from leyden.base.cli.output import as_json, operator, print_list, print_one
+from leyden.base.cli.secrets import asked_for
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Role
+from leyden.base.rules.sign_in import Session
+from leyden.base.rules.times import to_iso
+from leyden.people import accounts
 
 _password_option = click.option(
     "--password-file",

@@ -6,16 +6,16 @@ from urllib.parse import urlencode
 
 import click
 
-from leyden.cli.groups import Group
-from leyden.cli.operator.organization_option import on_organization, organization_option
-from leyden.cli.output import as_json, operator, print_list, print_one
-from leyden.domain.accounts import Organization, Role
-from leyden.domain.times import to_iso
+from leyden.base.cli.groups import Group
+from leyden.base.cli.organization_option import on_organization, organization_option
+from leyden.base.cli.output import as_json, operator, print_list, print_one
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Organization, Role
+from leyden.base.rules.times import to_iso
+from leyden.base.settings import own_names
 from leyden.errors import NotFound
-from leyden.services.people import invitations
-from leyden.services.people import team as teams
-from leyden.services.platform import Platform
-from leyden.settings import own_names
+from leyden.people import invitations
+from leyden.people import team as teams
 
 Result = TypeVar("Result")
 

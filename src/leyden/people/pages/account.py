@@ -6,17 +6,11 @@ from typing import Final
 from starlette.responses import Response
 from webauthn.helpers import bytes_to_base64url
 
+from leyden.base.pages.pictures import secret_qr
+from leyden.base.pages.visits import Visit, redirect
 from leyden.errors import NotFound, Refused
-from leyden.services.people import (
-    authenticators,
-    email_addresses,
-    notices,
-    passkeys,
-    profile,
-)
-from leyden.services.people.authenticators import Offer
-from leyden.web.pictures import secret_qr
-from leyden.web.visits import Visit, redirect
+from leyden.people import authenticators, email_addresses, notices, passkeys, profile
+from leyden.people.authenticators import Offer
 
 _URL: Final = "/app/account"
 DONE: Final = {

@@ -2,9 +2,9 @@
 
 from starlette.responses import Response
 
+from leyden.base.pages.visits import Visit
 from leyden.errors import Malformed
-from leyden.services.people import activity
-from leyden.web.visits import Visit
+from leyden.people import activity
 
 
 async def show(visit: Visit) -> Response:

@@ -4,13 +4,13 @@ from typing import Final
 
 from starlette.responses import Response
 
-from leyden.domain.events import INSTALLATION
+from leyden.base.pages.visits import Visit, redirect
 from leyden.errors import Refused
-from leyden.services.people import email_addresses, email_choices, notices
-from leyden.services.people.email_choices import Choice
-from leyden.web import account
-from leyden.web.events import type_groups
-from leyden.web.visits import Visit, redirect
+from leyden.events.pages.events import type_groups
+from leyden.events.rules.events import INSTALLATION
+from leyden.people import email_addresses, email_choices, notices
+from leyden.people.email_choices import Choice
+from leyden.people.pages import account
 
 _URL: Final = "/app/account/emails"
 _GROUPS: Final = {

@@ -5,11 +5,11 @@ from datetime import timedelta
 
 from starlette.responses import Response
 
-from leyden.domain.accounts import Scope
-from leyden.domain.sign_in import scopes_of
+from leyden.base.pages.visits import Visit, redirect
+from leyden.base.rules.accounts import Scope
+from leyden.base.rules.sign_in import scopes_of
 from leyden.errors import Malformed, NotFound, Refused
-from leyden.services.people import api_keys
-from leyden.web.visits import Visit, redirect
+from leyden.people import api_keys
 
 _LONGEST_DAYS = 3_650
 

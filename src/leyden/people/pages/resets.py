@@ -2,9 +2,9 @@
 
 from starlette.responses import Response
 
+from leyden.base.pages.visits import SIGN_IN, Visit, redirect
 from leyden.errors import Conflict, Forbidden, NotFound, Refused
-from leyden.services.people import notices, resets
-from leyden.web.visits import SIGN_IN, Visit, redirect
+from leyden.people import notices, resets
 
 
 async def ask(visit: Visit) -> Response:

@@ -5,10 +5,10 @@ from urllib.parse import urlencode
 from starlette.responses import Response
 from webauthn.helpers import bytes_to_base64url
 
-from leyden.domain.sign_in import Session
+from leyden.base.pages.visits import SIGN_IN, Visit, local_url, redirect
+from leyden.base.rules.sign_in import Session
 from leyden.errors import Refused, TooMany, Unauthorized
-from leyden.services.people import passkeys, sign_in
-from leyden.web.visits import SIGN_IN, Visit, local_url, redirect
+from leyden.people import passkeys, sign_in
 
 _RESET = "Your password was changed. Sign in with your new password."
 SECOND_FACTOR = "/app/second-factor"

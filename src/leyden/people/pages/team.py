@@ -4,11 +4,11 @@ from urllib.parse import urlencode
 
 from starlette.responses import Response
 
-from leyden.domain.accounts import Role
+from leyden.base.pages.visits import HOME, Visit, redirect
+from leyden.base.rules.accounts import Role
 from leyden.errors import NotFound, Refused, Taken, TooMany
-from leyden.services.people import invitations, sign_in, team
-from leyden.web import sign_in_pages
-from leyden.web.visits import HOME, Visit, redirect
+from leyden.people import invitations, sign_in, team
+from leyden.people.pages import sign_in_pages
 
 
 async def show(visit: Visit) -> Response:

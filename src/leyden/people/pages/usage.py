@@ -2,9 +2,9 @@
 
 from starlette.responses import Response
 
-from leyden.domain.quotas import WORDS
-from leyden.services.shared import quotas
-from leyden.web.visits import Visit
+from leyden.base.pages.visits import Visit
+from leyden.people import quotas
+from leyden.people.rules.quotas import WORDS
 
 
 async def show(visit: Visit) -> Response:

@@ -1,11 +1,11 @@
 """Organizations, people and memberships."""
 
-from leyden.domain.accounts import Membership, Organization, Person, Role
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.accounts import Membership, Organization, Person, Role
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound, Taken
-from leyden.storage.statements import Row, Run, SqlFile
 
-sql = SqlFile("accounts")
+sql = SqlFile(__file__)
 
 
 class Accounts:

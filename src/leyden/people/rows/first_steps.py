@@ -1,9 +1,9 @@
 """An organization's progress with the first steps on the dashboard."""
 
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
 from leyden.values import Struct
 
-sql = SqlFile("first_steps")
+sql = SqlFile(__file__)
 
 
 class FirstSteps(Struct, frozen=True, kw_only=True):

@@ -2,13 +2,13 @@
 
 from datetime import datetime
 
-from leyden.domain.accounts import Role
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.accounts import Role
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound
-from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
 
-sql = SqlFile("invitations")
+sql = SqlFile(__file__)
 
 
 class Invitation(Struct, frozen=True, kw_only=True):

@@ -4,12 +4,12 @@ from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 
-from leyden.domain.accounts import ApiKey, Principal, Scope
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.accounts import ApiKey, Principal, Scope
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound, Taken
-from leyden.storage.statements import Row, Run, SqlFile
 
-sql = SqlFile("keys")
+sql = SqlFile(__file__)
 
 ENDED_KEPT = 100
 

@@ -2,15 +2,15 @@
 
 from datetime import datetime
 
-from leyden.domain.accounts import Organization, Person, Role
-from leyden.domain.sign_in import Belonging
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.accounts import Organization, Person, Role
+from leyden.base.rules.sign_in import Belonging
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound
-from leyden.storage.accounts import person_of
-from leyden.storage.statements import Run, SqlFile
+from leyden.people.rows.accounts import person_of
 from leyden.values import Struct
 
-sql = SqlFile("people")
+sql = SqlFile(__file__)
 
 
 class Member(Struct, frozen=True, kw_only=True):

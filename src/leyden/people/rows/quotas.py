@@ -3,10 +3,10 @@
 from datetime import datetime
 from typing import NamedTuple
 
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Run, SqlFile, Statement, Value
+from leyden.base.database.statements import Run, SqlFile, Statement, Value
+from leyden.base.rules.times import from_us, to_us
 
-sql = SqlFile("quotas")
+sql = SqlFile(__file__)
 
 
 class Nodes(NamedTuple):

@@ -3,12 +3,12 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import NotFound, Taken
-from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
 
-sql = SqlFile("second_factors")
+sql = SqlFile(__file__)
 
 
 class Totp(Struct, frozen=True, kw_only=True):

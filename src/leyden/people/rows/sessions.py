@@ -2,11 +2,11 @@
 
 from datetime import datetime, timedelta
 
-from leyden.domain.sign_in import Session
-from leyden.domain.times import from_us, to_us
-from leyden.storage.statements import Row, Run, SqlFile
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.sign_in import Session
+from leyden.base.rules.times import from_us, to_us
 
-sql = SqlFile("sessions")
+sql = SqlFile(__file__)
 
 KEPT = 50  # for each person, and as many that wait for a code
 

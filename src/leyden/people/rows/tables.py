@@ -12,7 +12,7 @@ from sqlalchemy import (
     Text,
 )
 
-from leyden.storage.tables import SEALED, metadata, one_of
+from leyden.base.database.tables import SEALED, metadata, one_of
 
 sessions = Table(
     "session",

@@ -11,7 +11,7 @@ from sqlalchemy import (
     Text,
 )
 
-from leyden.storage.tables import metadata
+from leyden.base.database.tables import metadata
 
 # No constraint on the names, because each release may add quotas.
 quotas = Table(

@@ -11,28 +11,28 @@ from typing import Any
 
 import pytest
 
-from leyden.api.app import Api
-from leyden.domain.payments import PaymentRequest
-from leyden.domain.peer_ports import PeerPorts
-from leyden.loops import shop_queues
-from leyden.market.simulated import SimulatedMarket
-from leyden.services.channels import credit
-from leyden.services.channels.dialing import Dialing
-from leyden.services.channels.payment_stream import listen
-from leyden.services.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
-from leyden.services.operators.verify import verify
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from leyden.tasks.worker import Worker
-from tests.api.conftest import Caller
+from leyden.app.loops import shop_queues
+from leyden.app.serving.api import Api
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.base.tasks.worker import Worker
+from leyden.channels.books.verify import verify
+from leyden.channels.direct.dialing import Dialing
+from leyden.channels.money import credit
+from leyden.channels.payment_stream import listen
+from leyden.channels.rules.payments import PaymentRequest
+from leyden.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
+from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.nodes.rules.peer_ports import PeerPorts
+from tests.base.api.conftest import Caller
 from tests.conftest import NOW
 from tests.fakes.payments import FakePayments
 from tests.fakes.seller import FakeSeller
-from tests.services.plenty import PLENTY
+from tests.people.plenty import PLENTY
 
-PRICE = 16_163  # of a million sat for two weeks; tests/domain/test_pricing.py
+PRICE = 16_163  # of a million sat for two weeks; tests/channels/rules/test_pricing.py
 PEER_HOST = "127.0.0.1"  # of hosted nodes, as on a private chain
 UNKNOWN = "5b0c3d1e-7a44-4c39-9a0e-0c1f2b7d9e55FO"
 

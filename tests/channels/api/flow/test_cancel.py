@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
-from tests.api.conftest import Answer, Caller
-from tests.api.flow.conftest import (
+from tests.base.api.conftest import Answer, Caller
+from tests.channels.api.flow.conftest import (
     ORDER_FIELDS,
     PRICE,
     UNKNOWN,

@@ -3,9 +3,9 @@ import re
 
 import pytest
 
-from leyden.api.app import Api
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import World, refused
+from leyden.app.serving.api import Api
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import World, refused
 
 _COUPON_ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}FC")
 

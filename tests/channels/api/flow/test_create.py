@@ -1,10 +1,10 @@
 import asyncio
 import re
 
-from leyden.domain import ledger
-from leyden.domain.times import to_iso
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import (
+from leyden.base.rules.times import to_iso
+from leyden.channels.rules import ledger
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import (
     ORDER_FIELDS,
     PRICE,
     World,

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from msgspec.structs import force_setattr
 
-from leyden.api.app import Api
-from leyden.storage.seller import KnownSeller
+from leyden.app.serving.api import Api
+from leyden.channels.direct.rows.seller import KnownSeller
 from leyden.values import replace
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import (
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import (
     ORDER_FIELDS,
     World,
     ordered,

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.domain.nodes import Node, Status
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from leyden.nodes.rules.nodes import Node, Status
 from leyden.values import replace
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import World, ordered, until
-from tests.api.flow.test_direct import KEY, OTHER
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import World, ordered, until
+from tests.channels.api.flow.test_direct import KEY, OTHER
 from tests.conftest import NOW
-from tests.services.fleet_harness import SETTINGS, FleetHarness
+from tests.nodes.fleet_harness import SETTINGS, FleetHarness
 
 
 @pytest.fixture(autouse=True)

@@ -5,14 +5,14 @@ import io
 
 import pytest
 
-from leyden.domain.spreadsheets import escape_formula
+from leyden.base.rules.spreadsheets import escape_formula
+from leyden.channels.money import corrections, credit
+from leyden.channels.money.corrections import Correction
 from leyden.errors import DatabaseAway
-from leyden.services.channels import corrections, credit
-from leyden.services.channels.corrections import Correction
-from tests.api.conftest import Answer, Caller
-from tests.api.flow.conftest import World
+from tests.base.api.conftest import Answer, Caller
+from tests.channels.api.flow.conftest import World
+from tests.channels.ledgers import credited
 from tests.loop_work import HEADLINE, cost
-from tests.services.ledgers import credited
 
 PATH = "/flow/ledger?format=csv"
 

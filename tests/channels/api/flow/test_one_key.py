@@ -8,13 +8,13 @@ from datetime import timedelta
 
 import pytest
 
-from leyden.api import idempotency
-from leyden.api.idempotency import Answer
-from leyden.domain.accounts import Principal
+from leyden.app.serving import idempotency
+from leyden.app.serving.idempotency import Answer
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Principal
 from leyden.errors import Conflict, Malformed
-from leyden.services.platform import Platform
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import World
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import World
 from tests.conftest import NOW
 
 KEY, REQUEST = b"harbour-light-1", b"an order"

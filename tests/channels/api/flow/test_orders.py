@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import force_setattr
 
-from leyden.domain.times import to_iso
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import (
+from leyden.base.rules.times import to_iso
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import (
     FILLED_FIELDS,
     ORDER_FIELDS,
     PRICE,

@@ -8,8 +8,8 @@ import pytest
 
 from leyden.errors import LeydenError, Refused
 from leyden_workshop.devnet.purchase import Purchase
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import PRICE, World
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import PRICE, World
 
 
 @dataclass

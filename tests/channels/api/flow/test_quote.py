@@ -3,12 +3,12 @@ import asyncio
 import pytest
 from msgspec.structs import force_setattr
 
-from leyden.api.app import Api
-from leyden.domain.pricing import Terms
-from leyden.domain.units import Sats
+from leyden.app.serving.api import Api
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.pricing import Terms
 from leyden.values import replace
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import (
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import (
     ORDER_FIELDS,
     PRICE,
     World,

@@ -3,12 +3,12 @@
 import pytest
 from msgspec.structs import force_setattr
 
-from leyden.domain.sources import Source
-from leyden.market.none import NoMarket
+from leyden.channels.rules.sources import Source
+from leyden.channels.tickets.none import NoMarket
 from leyden.values import replace
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import World, ordered, until
-from tests.api.flow.test_direct import KEY
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import World, ordered, until
+from tests.channels.api.flow.test_direct import KEY
 
 DIRECT, TICKET = {"capacity": 1_000_000, "node": KEY}, {"capacity": 1_000_000}
 

@@ -1,8 +1,8 @@
 import pytest
 
-from leyden.api.app import Api
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import (
+from leyden.app.serving.api import Api
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import (
     ORDER_FIELDS,
     UNKNOWN,
     World,

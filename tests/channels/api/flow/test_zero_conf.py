@@ -2,10 +2,10 @@
 
 import pytest
 
-from leyden.domain.openings import LSPS, SCID_ALIAS, ZERO_CONF
-from tests.api.conftest import Caller
-from tests.api.flow.conftest import World, ordered, until
-from tests.api.flow.test_direct import KEY
+from leyden.channels.direct.rules.openings import LSPS, SCID_ALIAS, ZERO_CONF
+from tests.base.api.conftest import Caller
+from tests.channels.api.flow.conftest import World, ordered, until
+from tests.channels.api.flow.test_direct import KEY
 
 WISH = {"capacity": 1_000_000, "node": KEY, "zero_conf": True}
 

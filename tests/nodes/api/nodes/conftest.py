@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from leyden.certificates.authority import Authority, open_or_create
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.storage.database import Database
-from leyden.storage.secrets import Sealer
-from tests.api.conftest import Answer, Caller
+from leyden.base.database.database import Database
+from leyden.base.database.secrets import Sealer
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.nodes.certificates.authority import Authority, open_or_create
+from tests.base.api.conftest import Answer, Caller
 from tests.conftest import NOW
-from tests.services.fleet_harness import SETTINGS, FleetHarness
+from tests.nodes.fleet_harness import SETTINGS, FleetHarness
 
 # base64 of "Salted__", a salt and ciphertext, as clients of such services write it.
 CIPHERTEXT = (

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from leyden.certificates.authority import open_or_create
-from tests.api.conftest import Caller
-from tests.services.fleet_harness import FleetHarness
+from leyden.nodes.certificates.authority import open_or_create
+from tests.base.api.conftest import Caller
+from tests.nodes.fleet_harness import FleetHarness
 
 
 async def test_it_is_base64_of_a_chain_for_the_nodes_name_alone(

@@ -3,9 +3,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import NEW_NODE, refusal
-from tests.services.fleet_harness import SETTINGS, FleetHarness
+from tests.base.api.conftest import Caller
+from tests.nodes.api.nodes.conftest import NEW_NODE, refusal
+from tests.nodes.fleet_harness import SETTINGS, FleetHarness
 
 WORDS_OF_SETTINGS = ("minchansize", "maxchansize", "defaultfeerate", "basefee")
 

@@ -1,10 +1,10 @@
 from typing import Any
 
-from leyden.domain.node_settings import NAMES
-from leyden.domain.observations import State
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import ITEM_FIELDS
-from tests.services.fleet_harness import SETTINGS, FleetHarness
+from leyden.nodes.rules.node_settings import NAMES
+from leyden.nodes.rules.observations import State
+from tests.base.api.conftest import Caller
+from tests.nodes.api.nodes.conftest import ITEM_FIELDS
+from tests.nodes.fleet_harness import SETTINGS, FleetHarness
 
 BOOLEANS = {
     "autopilot",

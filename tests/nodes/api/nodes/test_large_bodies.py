@@ -5,10 +5,10 @@ import base64
 import json
 from collections import Counter
 
-from leyden.ciphertext.recognition import MACAROON_LIMIT
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import CIPHERTEXT, sha256_of
+from leyden.nodes.ciphertext.recognition import MACAROON_LIMIT
+from tests.base.api.conftest import Caller
 from tests.loop_work import Longest
+from tests.nodes.api.nodes.conftest import CIPHERTEXT, sha256_of
 
 _CALLERS = 8
 _LARGE = 256 * 1024

@@ -2,9 +2,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import ITEM_FIELDS, NEW_NODE
-from tests.services.fleet_harness import FleetHarness
+from tests.base.api.conftest import Caller
+from tests.nodes.api.nodes.conftest import ITEM_FIELDS, NEW_NODE
+from tests.nodes.fleet_harness import FleetHarness
 
 
 async def test_nobody_has_nodes_at_first(alice: Caller, nodes: str) -> None:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 from cryptography import x509
 
-from leyden.gateway.base import Traffic
-from leyden.runtimes.base import Usage
-from tests.api.conftest import Caller
-from tests.services.fleet_harness import FleetHarness
+from leyden.nodes.gateway.base import Traffic
+from leyden.nodes.runtimes.base import Usage
+from tests.base.api.conftest import Caller
+from tests.nodes.fleet_harness import FleetHarness
 
 
 async def test_the_end_of_the_log(

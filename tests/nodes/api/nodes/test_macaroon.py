@@ -2,8 +2,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import CIPHERTEXT, refusal
+from tests.base.api.conftest import Caller
+from tests.nodes.api.nodes.conftest import CIPHERTEXT, refusal
 
 BARE = "0201036c6e6402f801030a10" + "5a" * 40
 

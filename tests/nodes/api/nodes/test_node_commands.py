@@ -3,11 +3,11 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.times import to_iso
+from leyden.base.rules.times import to_iso
 from leyden.errors import NodeAway
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import ITEM_FIELDS, NEW_NODE, refusal
-from tests.services.fleet_harness import FleetHarness
+from tests.base.api.conftest import Caller
+from tests.nodes.api.nodes.conftest import ITEM_FIELDS, NEW_NODE, refusal
+from tests.nodes.fleet_harness import FleetHarness
 
 
 async def status(alice: Caller, path: str) -> str:

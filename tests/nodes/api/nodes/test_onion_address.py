@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import Caller
-from tests.services.fleet_harness import FleetHarness
+from tests.base.api.conftest import Caller
+from tests.nodes.fleet_harness import FleetHarness
 
 
 @pytest.fixture

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import NEW_NODE, refusal
-from tests.services.fleet_harness import SETTINGS, FleetHarness
+from tests.base.api.conftest import Caller
+from tests.nodes.api.nodes.conftest import NEW_NODE, refusal
+from tests.nodes.fleet_harness import SETTINGS, FleetHarness
 
 
 @pytest.fixture

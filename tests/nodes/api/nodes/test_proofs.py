@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
-from leyden.domain.times import to_iso
-from leyden.storage.backup_results import BackupResult
-from leyden.storage.database import Database
+from leyden.backups.rows.backup_results import BackupResult
+from leyden.base.database.database import Database
+from leyden.base.rules.times import to_iso
 from leyden.values import replace
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import refusal
-from tests.services.fleet_harness import FleetHarness
+from tests.base.api.conftest import Caller
+from tests.nodes.api.nodes.conftest import refusal
+from tests.nodes.fleet_harness import FleetHarness
 
 SIGNATURE = "y" * 104
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from leyden.base.database.database import Database
+from leyden.base.platform import Platform
 from leyden.errors import Stale
-from leyden.services.platform import Platform
-from leyden.storage.database import Database
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import CIPHERTEXT, refusal, sha256_of
-from tests.services.histories import history
+from tests.base.api.conftest import Caller
+from tests.nodes.api.nodes.conftest import CIPHERTEXT, refusal, sha256_of
+from tests.nodes.histories import history
 
 WORDS = "abandon " * 23 + "art"
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import CIPHERTEXT, refusal
+from tests.base.api.conftest import Caller
+from tests.nodes.api.nodes.conftest import CIPHERTEXT, refusal
 
 WORDS = "abandon " * 23 + "art"
 

@@ -2,10 +2,10 @@ from typing import Any
 
 import pytest
 
-from leyden.gateway.routes import Listener
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import refusal
-from tests.services.fleet_harness import FleetHarness
+from leyden.nodes.gateway.routes import Listener
+from tests.base.api.conftest import Caller
+from tests.nodes.api.nodes.conftest import refusal
+from tests.nodes.fleet_harness import FleetHarness
 
 
 async def test_it_answers_the_resulting_list_in_canonical_form(

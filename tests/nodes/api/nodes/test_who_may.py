@@ -5,20 +5,20 @@ from typing import Any
 
 import pytest
 
-from leyden.api.endpoints import OPERATIONS
-from leyden.api.operations import Operation
-from leyden.domain.accounts import Scope
-from leyden.services.people import api_keys
-from leyden.services.platform import Platform
-from tests.api.conftest import Answer, Caller
-from tests.api.nodes.conftest import (
+from leyden.app.endpoints import OPERATIONS
+from leyden.base.http.operations import Operation
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Scope
+from leyden.people import api_keys
+from tests.base.api.conftest import Answer, Caller
+from tests.nodes.api.nodes.conftest import (
     CIPHERTEXT,
     FOREIGN,
     NEW_NODE,
     refusal,
     sha256_of,
 )
-from tests.services.fleet_harness import FleetHarness
+from tests.nodes.fleet_harness import FleetHarness
 
 _ONE = "/organizations/{organization_id}/nodes/{node_id}"
 # Each endpoint, a body that it takes, and a field of a wrong type in it.

@@ -1,6 +1,6 @@
 """The worst that a customer can send, and how much work the event loop has with it.
 
-`./leyden test tests/api/nodes/test_worst_cases.py -s` prints the table.
+`./leyden test tests/nodes/api/nodes/test_worst_cases.py -s` prints the table.
 """
 
 import base64
@@ -20,14 +20,14 @@ from cryptography.hazmat.primitives.serialization import (
     PrivateFormat,
 )
 
-from leyden.ciphertext.recognition import MACAROON_LIMIT
-from tests.api.conftest import Caller
-from tests.api.nodes.conftest import CIPHERTEXT, NEW_NODE, refusal, sha256_of
+from leyden.nodes.ciphertext.recognition import MACAROON_LIMIT
+from tests.base.api.conftest import Caller
 from tests.conftest import NOW
 from tests.der import mersenne, pem, pkcs8
 from tests.loop_work import HEADLINE, Cost, cost
-from tests.services.fleet_harness import FleetHarness
-from tests.services.histories import replaced_often
+from tests.nodes.api.nodes.conftest import CIPHERTEXT, NEW_NODE, refusal, sha256_of
+from tests.nodes.fleet_harness import FleetHarness
+from tests.nodes.histories import replaced_often
 
 BODY = 256 * 1024
 _table: list[Cost] = []

@@ -13,7 +13,9 @@ from playwright.async_api import Browser, Page, async_playwright
 
 from tests.programs import require
 
-STATIC = Path(str(files("leyden.web") / "static"))  # of the package that is imported
+STATIC = Path(
+    str(files("leyden.base.pages") / "static")
+)  # of the package that is imported
 # Nodes are other origins, as on the dashboard.
 _POLICY = "default-src 'none'; script-src 'self'; connect-src 'self' http:"
 

@@ -7,7 +7,7 @@ import pytest
 
 from leyden.client import macaroons
 from tests.bakery import READER, baked
-from tests.web.wallet.conftest import Modular
+from tests.nodes.pages.wallet.conftest import Modular
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from tests.nodes.pages.wallet.conftest import Modular
 from tests.ports import free_port
-from tests.web.wallet.conftest import Modular
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -9,7 +9,7 @@ import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Route
 
 from tests.bakery import READER, baked
-from tests.web.wallet.conftest import Modular
+from tests.nodes.pages.wallet.conftest import Modular
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from tests.bakery import READER, baked
-from tests.web.wallet.conftest import Modular
+from tests.nodes.pages.wallet.conftest import Modular
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -8,8 +8,8 @@ import pytest_asyncio
 from playwright.async_api import Browser, Page
 
 from tests.bakery import READER, baked, identifier
-from tests.web.wallet.conftest import Modular
-from tests.web.wallet.sealing import seal_jwe
+from tests.nodes.pages.wallet.conftest import Modular
+from tests.nodes.pages.wallet.sealing import seal_jwe
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -5,7 +5,7 @@ import string
 import pytest
 import segno
 
-from tests.web.wallet.conftest import Modular
+from tests.nodes.pages.wallet.conftest import Modular
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from leyden.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.client import vault
+from leyden.nodes.ciphertext.recognition import MACAROON_LIMIT, SEED_LIMIT, check_backup
 from leyden.values import replace
+from tests.nodes.pages.wallet import sealing
+from tests.nodes.pages.wallet.conftest import Modular
 from tests.programs import needs
-from tests.web.wallet import sealing
-from tests.web.wallet.conftest import Modular
 
 pytestmark = pytest.mark.asyncio(loop_scope="session")
 

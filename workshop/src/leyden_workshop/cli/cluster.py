@@ -7,14 +7,20 @@ from pathlib import Path
 
 import click
 
-from leyden import settings
-from leyden.cli.building import building
-from leyden.cli.groups import Group
-from leyden.cli.output import as_json, print_fields, print_json, print_one, print_rows
-from leyden.daemons import build as builds
-from leyden.daemons import catalogue
-from leyden.daemons.build import place
-from leyden.daemons.progress import Progress, State, Step
+from leyden.base import settings
+from leyden.base.cli.building import building
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import (
+    as_json,
+    print_fields,
+    print_json,
+    print_one,
+    print_rows,
+)
+from leyden.base.daemons import build as builds
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.build import place
+from leyden.base.daemons.progress import Progress, State, Step
 from leyden_workshop.devcluster import binaries, packages
 from leyden_workshop.devcluster import cluster as clusters
 from leyden_workshop.devcluster.addresses import MOST_MACHINES

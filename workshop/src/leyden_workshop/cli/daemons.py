@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.building import building
-from leyden.daemons import build as builds
-from leyden.daemons.catalogue import Program, ToolSet
+from leyden.base.cli.building import building
+from leyden.base.daemons import build as builds
+from leyden.base.daemons.catalogue import Program, ToolSet
 from leyden_workshop.compiler import catalogue, wheels
 from leyden_workshop.compiler.wheels import Built
 

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import click
 
-from leyden import logs
-from leyden.cli.bodies import body_in
-from leyden.cli.groups import Group, Listed
-from leyden.cli.local_platform import home_option
-from leyden.cli.output import as_json
+from leyden.app.cli.local_platform import home_option
+from leyden.base import logs
+from leyden.base.cli.bodies import body_in
+from leyden.base.cli.groups import Group, Listed
+from leyden.base.cli.output import as_json
 
 _BODIES = "leyden_workshop.cli.running.private_chain"
 _LAZY = {

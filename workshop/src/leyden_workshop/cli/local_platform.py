@@ -4,8 +4,8 @@ from copy import copy
 
 import click
 
-from leyden.cli import local_platform
-from leyden.cli.bodies import body_in
+from leyden.app.cli import local_platform
+from leyden.base.cli.bodies import body_in
 
 
 def _with_private_chain(command: click.Command) -> click.Command:

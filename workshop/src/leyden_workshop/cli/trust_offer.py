@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.trust import is_trusted_here
+from leyden.customer.trusting import is_trusted_here
 
 _QUESTION = "Let this machine's browsers trust this platform now (`leyden trust`)?"
 _LONGEST_LINE = 1024

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import click
 
-from leyden.cli.bodies import body_in
-from leyden.cli.local_platform import home_option
+from leyden.app.cli.local_platform import home_option
+from leyden.base.cli.bodies import body_in
 
 
 @click.command()

@@ -7,8 +7,8 @@ clone, and a wheel contains it in full.
 from pathlib import Path
 from typing import Final
 
-from leyden.daemons import catalogue
-from leyden.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.catalogue import Program, ToolSet
 
 AUCTIONEER: Final = ToolSet(
     name="auctioneer",

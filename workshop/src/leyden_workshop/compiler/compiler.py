@@ -14,10 +14,10 @@ import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from leyden.daemons.build import place
-from leyden.daemons.catalogue import Program, ToolSet
-from leyden.daemons.locks import locked, unwritable
-from leyden.daemons.progress import Progress, State, Step
+from leyden.base.daemons.build import place
+from leyden.base.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons.locks import locked, unwritable
+from leyden.base.daemons.progress import Progress, State, Step
 from leyden.values import Struct
 from leyden_workshop.compiler.commands import run
 from leyden_workshop.compiler.toolchain import toolchain

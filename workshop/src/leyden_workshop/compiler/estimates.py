@@ -7,7 +7,7 @@ tell how it compares; before the first of them, the number of its processors doe
 from collections.abc import Iterable, Sequence
 from typing import Final
 
-from leyden.daemons.catalogue import ToolSet
+from leyden.base.daemons.catalogue import ToolSet
 from leyden.values import Struct
 
 _PROCESSORS: Final = 2  # what the catalogue's estimates are for

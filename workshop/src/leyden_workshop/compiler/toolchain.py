@@ -12,8 +12,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from leyden.daemons.locks import locked
-from leyden.daemons.operator_binaries import output
+from leyden.base.daemons.locks import locked
+from leyden.base.daemons.operator_binaries import output
 from leyden.errors import SetupError
 from leyden_workshop.compiler.commands import run
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from leyden import __version__
-from leyden.daemons.catalogue import Program, ToolSet
-from leyden.daemons.packaged import PACKAGE, place
+from leyden.base.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons.packaged import PACKAGE, place
+from leyden.base.files import draft
 from leyden.errors import SetupError
-from leyden.files import draft
 from leyden.values import Struct
 
 _INFO: Final = f"{PACKAGE}-{__version__}.dist-info"

@@ -7,7 +7,7 @@ They are built like lnd, into the same cache. They are not in the catalogue, so 
 from pathlib import Path
 from typing import Final
 
-from leyden.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons.catalogue import Program, ToolSet
 
 _HERE = Path(__file__).parent
 _CMD = "k8s.io/kubernetes/cmd"

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from leyden.files import write_private
+from leyden.base.files import write_private
 from leyden.values import Struct
 
 _LIFE: Final = dt.timedelta(days=3650)

@@ -17,10 +17,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden.daemons.locks import locked
-from leyden.daemons.progress import Progress
+from leyden.base.daemons.locks import locked
+from leyden.base.daemons.progress import Progress
+from leyden.base.processes import Identity
 from leyden.errors import SetupError
-from leyden.processes import Identity
 from leyden_workshop.devcluster import (
     cgroups,
     configurations,

@@ -7,8 +7,8 @@ from typing import Final
 
 import msgspec
 
+from leyden.base.files import write_private
 from leyden.errors import SetupError
-from leyden.files import write_private
 from leyden_workshop.devcluster.addresses import Block
 from leyden_workshop.devcluster.credentials import Credentials
 from leyden_workshop.devcluster.images import PAUSE

@@ -9,7 +9,7 @@ from typing import Final
 
 import msgspec
 
-from leyden.files import write_private
+from leyden.base.files import write_private
 from leyden.values import Struct
 from leyden_workshop.devcluster.certificates import (
     Pair,

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden import processes
+from leyden.base import processes
+from leyden.base.processes import Identity
 from leyden.errors import SetupError
-from leyden.processes import Identity
 
 _UNSHARE: Final = (
     *("--mount", "--pid", "--net", "--fork"),

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.daemons.locks import locked
-from leyden.daemons.operator_binaries import output
-from leyden.daemons.progress import Progress, State, Step
+from leyden.base.daemons.locks import locked
+from leyden.base.daemons.operator_binaries import output
+from leyden.base.daemons.progress import Progress, State, Step
 from leyden.errors import SetupError
 from leyden.values import Struct
 from leyden_workshop.compiler.commands import run

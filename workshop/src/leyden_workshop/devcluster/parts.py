@@ -5,10 +5,10 @@ import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from leyden.daemons import build as builds
-from leyden.daemons import catalogue
-from leyden.daemons.build import place
-from leyden.daemons.progress import Progress
+from leyden.base.daemons import build as builds
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.build import place
+from leyden.base.daemons.progress import Progress
 from leyden.values import Struct
 from leyden_workshop.devcluster import binaries, images, packages
 from leyden_workshop.devcluster.images import Image

@@ -6,8 +6,8 @@ from typing import Final, Self
 
 import msgspec
 
+from leyden.base.files import write_private
 from leyden.errors import SetupError
-from leyden.files import write_private
 from leyden.values import Struct
 from leyden_workshop.devcluster.addresses import Block
 

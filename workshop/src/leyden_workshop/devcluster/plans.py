@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from leyden.files import write_private
+from leyden.base.files import write_private
 from leyden.values import Struct
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
-from leyden.cli.claim.rest import Lnd, Pool
+from leyden.base.files import write_private
+from leyden.base.settings.fields import PRIVATE_CHAIN
+from leyden.customer.claim.rest import Lnd, Pool
 from leyden.errors import SetupError
-from leyden.files import write_private
-from leyden.settings.fields import PRIVATE_CHAIN
 
 __all__ = ["Access", "Auctioneer", "Btcd", "Cluster", "Lnd", "Pool"]
 _FILE = "network.json"

@@ -16,8 +16,8 @@ import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from leyden.cli.claim.poold import Poold
-from leyden.domain.openings import LSPS
+from leyden.channels.direct.rules.openings import LSPS
+from leyden.customer.claim.poold import Poold
 from leyden.errors import LeydenError, SetupError
 from leyden_workshop.devnet import access, actions, auctioneer, seller, stock
 from leyden_workshop.devnet.auctioneer import EVERY_S, Auctioneer

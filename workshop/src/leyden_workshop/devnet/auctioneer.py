@@ -7,10 +7,10 @@ from typing import Any
 import aiohttp
 import msgspec
 
-from leyden import processes
+from leyden.base import processes
+from leyden.base.files import write_private
+from leyden.base.processes.daemons import claim
 from leyden.errors import Away, LeydenError
-from leyden.files import write_private
-from leyden.processes.daemons import claim
 from leyden.values import Struct
 from leyden_workshop.devnet import access as reached
 

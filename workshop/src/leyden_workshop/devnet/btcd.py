@@ -6,10 +6,10 @@ from pathlib import Path
 
 import msgspec
 
-from leyden import processes
-from leyden.certificates.self_signed import heal_certificate
+from leyden.base import processes
+from leyden.base.processes.daemons import free_port, start, until_serving
 from leyden.errors import Away, SetupError
-from leyden.processes.daemons import free_port, start, until_serving
+from leyden.nodes.certificates.self_signed import heal_certificate
 from leyden.values import Struct
 from leyden_workshop.devnet import access as reached
 from leyden_workshop.devnet.chain import connected

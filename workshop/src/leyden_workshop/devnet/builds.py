@@ -5,9 +5,9 @@ import time
 from collections.abc import Mapping
 from pathlib import Path
 
-from leyden.daemons.build import build, place
-from leyden.daemons.catalogue import Program, ToolSet
-from leyden.daemons.progress import Progress, State, Step
+from leyden.base.daemons.build import build, place
+from leyden.base.daemons.catalogue import Program, ToolSet
+from leyden.base.daemons.progress import Progress, State, Step
 from leyden.values import Struct
 from leyden_workshop.compiler import catalogue
 from leyden_workshop.compiler.estimates import Finished, pace, remaining_s

@@ -7,10 +7,10 @@ at the address that this machine has in the cluster's network.
 from pathlib import Path
 from typing import Final
 
-from leyden.daemons import catalogue
-from leyden.daemons.progress import Progress
+from leyden.base.daemons import catalogue
+from leyden.base.daemons.progress import Progress
 from leyden.errors import SetupError
-from leyden.runtimes.kubernetes.permissions import RESTRICTED
+from leyden.nodes.runtimes.kubernetes.permissions import RESTRICTED
 from leyden_workshop.devcluster import cluster as clusters
 from leyden_workshop.devcluster import credentials, images, namespaces, packages
 from leyden_workshop.devcluster.api import opened

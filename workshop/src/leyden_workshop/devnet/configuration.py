@@ -8,7 +8,7 @@ import hashlib
 from collections.abc import Iterable
 from pathlib import Path
 
-from leyden.files import write_private
+from leyden.base.files import write_private
 
 
 def configured(folder: Path, lines: Iterable[tuple[str, str | int]]) -> Path:

@@ -4,8 +4,8 @@ from typing import Any
 
 import msgspec
 
-from leyden.certificates import previous_authorities
-from leyden.settings import Settings
+from leyden.base.settings import Settings
+from leyden.nodes.certificates import previous_authorities
 from leyden_workshop.devnet import access, first_run
 
 

@@ -12,12 +12,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from leyden import processes
-from leyden.domain.accounts import Membership, Person, Role
+from leyden.base import processes
+from leyden.base.files import write_private
+from leyden.base.platform import Platform
+from leyden.base.rules.accounts import Membership, Person, Role
 from leyden.errors import Unauthorized
-from leyden.files import write_private
-from leyden.services.people import accounts, api_keys
-from leyden.services.platform import Platform
+from leyden.people import accounts, api_keys
 from leyden.values import Struct
 
 FILE = "dev.json"

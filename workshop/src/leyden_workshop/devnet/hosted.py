@@ -11,12 +11,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from leyden.cli.claim.beside import Beside, keeper_beside
-from leyden.cli.claim.bridge import Node
-from leyden.daemons.locks import locked
+from leyden.base.daemons.locks import locked
+from leyden.base.files import write_private
+from leyden.customer.claim.beside import Beside, keeper_beside
+from leyden.customer.claim.bridge import Node
 from leyden.errors import SetupError
-from leyden.files import write_private
-from leyden.lnd.client import Lnd, connect
+from leyden.nodes.lnd.client import Lnd, connect
 from leyden_workshop.devnet import access, first_run, trader
 from leyden_workshop.devnet.calls import Calls
 from leyden_workshop.devnet.hosted_node import HostedNode

@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from leyden.errors import Refused
-from leyden.lnd.client import Lnd, connect
 from leyden.lnd.rest import WALLET_S
-from leyden.lnd.states import Address
+from leyden.nodes.lnd.client import Lnd, connect
+from leyden.nodes.lnd.states import Address
 from leyden_workshop.devnet import first_run
 from leyden_workshop.devnet.calls import Calls
 from leyden_workshop.devnet.waiting import until

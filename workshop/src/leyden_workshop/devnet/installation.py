@@ -19,11 +19,11 @@ from typing import Any
 
 from leyden.app.installation import running
 from leyden.app.migration import migrate
-from leyden.app.programs import lnds
-from leyden.daemons.operator_binaries import own as owned
-from leyden.daemons.progress import Progress
+from leyden.base.daemons.operator_binaries import own as owned
+from leyden.base.daemons.progress import Progress
+from leyden.base.settings import Settings, words
 from leyden.errors import LeydenError, SetupError
-from leyden.settings import Settings, words
+from leyden.nodes.wiring.programs import lnds
 from leyden_workshop.compiler.estimates import in_words
 from leyden_workshop.devnet import access, auction, cluster, first_run, network, opening
 from leyden_workshop.devnet.builds import Builds

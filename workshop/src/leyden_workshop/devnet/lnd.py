@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.certificates.self_signed import heal_certificate
 from leyden.errors import Away, Refused
+from leyden.nodes.certificates.self_signed import heal_certificate
 from leyden.values import Struct
 from leyden_workshop.devnet import access as reached
 from leyden_workshop.devnet.configuration import configured

@@ -16,8 +16,8 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     encode_dss_signature,
 )
 
+from leyden.base.files import write_private
 from leyden.errors import SetupError
-from leyden.files import write_private
 from leyden.values import Struct
 from leyden_workshop.devnet.addresses import witness_address
 

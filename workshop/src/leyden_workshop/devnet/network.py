@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
-from leyden import processes
+from leyden.base import processes
+from leyden.base.processes.daemons import Daemon, claim
 from leyden.errors import LeydenError
-from leyden.processes.daemons import Daemon, claim
 from leyden_workshop.devnet import access, actions, treasury
 from leyden_workshop.devnet.btcd import Btcd
 from leyden_workshop.devnet.chain import connected

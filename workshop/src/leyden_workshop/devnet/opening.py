@@ -6,7 +6,7 @@ from typing import Final
 
 import msgspec
 
-from leyden.files import write_private
+from leyden.base.files import write_private
 from leyden.values import Struct
 from leyden_workshop.compiler.estimates import in_words
 from leyden_workshop.devnet import access

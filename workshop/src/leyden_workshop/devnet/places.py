@@ -3,7 +3,7 @@
 import secrets
 from pathlib import Path
 
-from leyden.cli.claim import poold
+from leyden.customer.claim import poold
 from leyden.errors import SetupError
 from leyden.values import Struct
 from leyden_workshop.devnet import access, lnd

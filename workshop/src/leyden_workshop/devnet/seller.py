@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from leyden.files import write_private
-from leyden.sellers.connection import MESSAGE_PERMISSIONS, PERMISSIONS
+from leyden.base.files import write_private
+from leyden.channels.direct.connection import MESSAGE_PERMISSIONS, PERMISSIONS
 from leyden_workshop.devnet import access, actions
 from leyden_workshop.devnet.access import Lnd
 from leyden_workshop.devnet.following import wait_until_synced

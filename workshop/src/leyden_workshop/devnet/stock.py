@@ -11,7 +11,7 @@ from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
-from leyden.domain.pricing import LEASES
+from leyden.channels.rules.pricing import LEASES
 from leyden.errors import Away, Refused, SetupError
 from leyden_workshop.devnet import access, actions, trader, wallet
 from leyden_workshop.devnet.following import wait_until_synced

@@ -5,10 +5,10 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 
-from leyden import processes
+from leyden.base import processes
+from leyden.base.processes import daemons
+from leyden.base.processes.daemons import Daemon, output
 from leyden.errors import LeydenError
-from leyden.processes import daemons
-from leyden.processes.daemons import Daemon, output
 
 log = logging.getLogger(__name__)
 

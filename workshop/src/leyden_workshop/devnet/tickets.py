@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from leyden.cli.claim import poold
+from leyden.channels.tickets.ticket_ends import OVER
+from leyden.customer.claim import poold
 from leyden.errors import LeydenError
-from leyden.market.ticket_ends import OVER
 from leyden_workshop.devnet import access
 
 _SHOWN = 50

@@ -5,9 +5,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any, Self
 
-from leyden.cli.claim import rest
+from leyden.customer.claim import rest
 from leyden.errors import Refused
-from leyden.lnd.connection import Connection
+from leyden.nodes.lnd.connection import Connection
 from leyden.values import Struct
 from leyden_workshop.devnet.access import Pool
 

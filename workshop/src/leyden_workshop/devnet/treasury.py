@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from leyden.files import write_private
-from leyden.payments.treasury import PERMISSIONS
+from leyden.base.files import write_private
+from leyden.channels.payments.treasury import PERMISSIONS
 from leyden_workshop.devnet.access import Lnd
 from leyden_workshop.devnet.wallet import opened
 

@@ -6,9 +6,9 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
 
-from leyden.cli.claim import rest
+from leyden.customer.claim import rest
 from leyden.errors import Away, Refused
-from leyden.lnd.connection import Connection
+from leyden.nodes.lnd.connection import Connection
 from leyden_workshop.devnet.access import Lnd
 
 _PAYS_WITHIN_S = 60

@@ -3,7 +3,7 @@
 import shutil
 from typing import Any
 
-from leyden.settings import Settings
+from leyden.base.settings import Settings
 from leyden_workshop.devnet import first_run
 
 

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from leyden import values
-from leyden.certificates.self_signed import ensure_certificate, heal_certificate
-from leyden.domain.times import utc_now
-from leyden.settings import Settings, private_chain
-from leyden.settings.fields import PRIVATE_PEER_PORTS
+from leyden.base.rules.times import utc_now
+from leyden.base.settings import Settings, private_chain
+from leyden.base.settings.fields import PRIVATE_PEER_PORTS
+from leyden.nodes.certificates.self_signed import ensure_certificate, heal_certificate
 from leyden_workshop.devnet import access, first_run, seller
 from leyden_workshop.devnet.places import AuctionPorts, Ports
 from leyden_workshop.devnet.treasury import macaroon

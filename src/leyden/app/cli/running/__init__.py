@@ -1,1 +1,1 @@
-"""What commands do that need much: imported once they run, see `cli/bodies.py`."""
+"""What commands do that need much: imported once they run, see `base/cli/bodies.py`."""

@@ -13,13 +13,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from leyden import processes, settings
-from leyden.app.home import holder
-from leyden.cli.output import print_one
+from leyden.base import processes, settings
+from leyden.base.cli.output import print_one
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.runtimes import nftables
-from leyden.runtimes.cgroups import Cgroups
-from leyden.settings import Settings
+from leyden.nodes.runtimes.local import nftables
+from leyden.nodes.runtimes.local.cgroups import Cgroups
+from leyden.nodes.wiring.home import holder
 
 _STOPS_WITHIN_S = 60.0
 _NODE_GRACE_S = 60.0

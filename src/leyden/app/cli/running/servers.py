@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 import uvloop
 
-from leyden import garbage, logs, settings
-from leyden.app import egress, gateways
-from leyden.app.home import only_one
 from leyden.app.installation import running
-from leyden.settings import Settings
+from leyden.base import garbage, logs, settings
+from leyden.base.settings import Settings
+from leyden.nodes.wiring import egress, gateways
+from leyden.nodes.wiring.home import only_one
 
 log = logging.getLogger(__name__)
 

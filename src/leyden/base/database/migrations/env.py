@@ -1,8 +1,8 @@
-"""Run by Alembic with the connection that storage/schema.py opened."""
+"""Run by Alembic with the connection that base/database/schema.py opened."""
 
 from alembic import context
 
-from leyden.storage.every_table import metadata
+from leyden.base.database.every_table import metadata
 
 context.configure(
     connection=context.config.attributes["connection"],

@@ -10,12 +10,12 @@ it writes.
 from collections.abc import Collection, Sequence
 from datetime import datetime
 
-from leyden.domain.times import from_us, to_us
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
 from leyden.errors import Lost, Stale
-from leyden.storage.statements import Row, Run, SqlFile
 from leyden.values import Struct
 
-sql = SqlFile("tasks")
+sql = SqlFile(__file__)
 
 
 class Claim(Struct, frozen=True, kw_only=True):

@@ -15,19 +15,19 @@ from urllib.parse import parse_qs
 
 import msgspec
 
-from leyden.api.operations import INTERNAL
-from leyden.api.reading import Scope, Send, rate_limited_as
-from leyden.api.request_metrics import count
-from leyden.api.responses import answer
-from leyden.domain import lsps1
-from leyden.domain.lsps1 import Fault, Transport
+from leyden.base.http.limits import RateLimit
+from leyden.base.http.operations import INTERNAL
+from leyden.base.http.reading import Scope, Send, rate_limited_as
+from leyden.base.http.request_body import ClientLeft, Receive, read_body
+from leyden.base.http.request_metrics import count
+from leyden.base.http.responses import answer
+from leyden.channels.direct.lsps1.limits import Orderer
+from leyden.channels.direct.lsps1.rpc import fault_of
+from leyden.channels.direct.lsps1.server import Lsps1
+from leyden.channels.direct.rules import lsps1
+from leyden.channels.direct.rules.lsps1 import Fault, Transport
+from leyden.channels.shop import Shop
 from leyden.errors import LeydenError, MethodNotAllowed, NotFound
-from leyden.services.channels.lsps1.limits import Orderer
-from leyden.services.channels.lsps1.rpc import fault_of
-from leyden.services.channels.lsps1.server import Lsps1
-from leyden.services.channels.shop import Shop
-from leyden.services.shared.limits import RateLimit
-from leyden.services.shared.request_body import ClientLeft, Receive, read_body
 
 PREFIX: Final = "/lsps1/"
 _BASES: Final = ("/lsps1/v1/", "/lsps1/api/v1/")

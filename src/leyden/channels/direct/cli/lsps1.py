@@ -2,12 +2,12 @@
 
 import click
 
-from leyden.cli.operator.running_shop import on_shop
-from leyden.cli.output import as_json, print_fields, print_json
+from leyden.base.cli.output import as_json, print_fields, print_json
+from leyden.base.platform import Platform
+from leyden.channels.cli.running import on_shop
+from leyden.channels.direct.lsps1 import state
+from leyden.channels.direct.lsps1.state import Lsps1State
 from leyden.errors import SetupError
-from leyden.services.channels.lsps1 import state
-from leyden.services.channels.lsps1.state import Lsps1State
-from leyden.services.platform import Platform
 from leyden.values import asdict
 
 

@@ -2,13 +2,13 @@
 
 import click
 
-from leyden.cli.operator.running_shop import on_shop
-from leyden.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.base.cli.output import as_json, print_fields, print_json, print_rows
+from leyden.base.platform import Platform
+from leyden.channels.cli.running import on_shop
+from leyden.channels.direct import lease_watch, seller_balance
+from leyden.channels.direct.seller_balance import SellerBalance, Unconfirmed
+from leyden.channels.shop import Shop
 from leyden.errors import SetupError
-from leyden.services.channels import lease_watch, seller_balance
-from leyden.services.channels.seller_balance import SellerBalance, Unconfirmed
-from leyden.services.channels.shop import Shop
-from leyden.services.platform import Platform
 from leyden.values import Struct, asdict
 
 

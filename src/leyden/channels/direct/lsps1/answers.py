@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from leyden.domain.orders import ENDED, Order, Status
-from leyden.domain.payments import InvoiceState
-from leyden.domain.times import to_iso
-from leyden.services.channels import leased_channels
-from leyden.storage.lsps1_orders import Lsps1Order
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.base.rules.times import to_iso
+from leyden.channels import leased_channels
+from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
+from leyden.channels.rules.orders import ENDED, Order, Status
+from leyden.channels.rules.payments import InvoiceState
 
 _STATES: Final[Mapping[Status, str]] = {
     Status.WAITING_PAYMENT: "CREATED",

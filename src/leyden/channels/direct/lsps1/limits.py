@@ -11,11 +11,11 @@ creates none.
 from collections.abc import Iterable
 from typing import Final
 
-from leyden.domain.lsps1 import Transport
-from leyden.domain.openings import Coin
+from leyden.base.database.stores import Stores
+from leyden.channels.direct.rules.lsps1 import Transport
+from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.shop import Lsps1Settings, ShopSettings
 from leyden.errors import SoldOut, TooMany
-from leyden.services.channels.shop import Lsps1Settings, ShopSettings
-from leyden.storage.stores import Stores
 from leyden.values import Struct
 
 _AGAIN_S: Final = 600

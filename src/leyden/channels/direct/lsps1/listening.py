@@ -11,13 +11,13 @@ from collections import Counter
 from contextlib import aclosing
 from typing import Final
 
+from leyden.base.http.limits import RateLimit
+from leyden.base.tasks.steps import ClaimedTask
+from leyden.channels.direct.lsps1.rpc import Rpc
+from leyden.channels.direct.lsps1.server import Lsps1
+from leyden.channels.direct.messages import Message, Messages
+from leyden.channels.shop import Shop
 from leyden.errors import Away, LeydenError, TooMany
-from leyden.sellers.messages import Message, Messages
-from leyden.services.channels.lsps1.rpc import Rpc
-from leyden.services.channels.lsps1.server import Lsps1
-from leyden.services.channels.shop import Shop
-from leyden.services.shared.limits import RateLimit
-from leyden.services.shared.steps import ClaimedTask
 
 log = logging.getLogger(__name__)
 

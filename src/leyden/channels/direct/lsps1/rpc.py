@@ -11,11 +11,11 @@ from typing import Any, Final
 
 import msgspec
 
-from leyden.domain import lsps1
-from leyden.domain.lsps1 import Fault, Transport
+from leyden.channels.direct.lsps1.limits import Orderer
+from leyden.channels.direct.lsps1.server import Lsps1, Transaction
+from leyden.channels.direct.rules import lsps1
+from leyden.channels.direct.rules.lsps1 import Fault, Transport
 from leyden.errors import Away, LeydenError, Refused, SoldOut
-from leyden.services.channels.lsps1.limits import Orderer
-from leyden.services.channels.lsps1.server import Lsps1, Transaction
 
 log = logging.getLogger(__name__)
 

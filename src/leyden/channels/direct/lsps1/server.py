@@ -14,21 +14,23 @@ from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from typing import Any, Final
 
-from leyden.domain import lsps1, public_keys
-from leyden.domain.lsps1 import Offer, Transport, WantedChannel
-from leyden.domain.openings import ZERO_CONF
-from leyden.domain.orders import Order, Status
-from leyden.domain.pricing import Channel
-from leyden.domain.units import Sats
+from leyden.base.database.stores import Stores
+from leyden.base.rules.units import Sats
+from leyden.channels import orders
+from leyden.channels.direct import reservations
+from leyden.channels.direct.destinations import refuse_own
+from leyden.channels.direct.lsps1 import answers
+from leyden.channels.direct.lsps1.limits import Orderer
+from leyden.channels.direct.lsps1.source import Lsps1Source
+from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
+from leyden.channels.direct.rules import lsps1
+from leyden.channels.direct.rules.lsps1 import Offer, Transport, WantedChannel
+from leyden.channels.direct.rules.openings import ZERO_CONF
+from leyden.channels.rules.orders import Order, Status
+from leyden.channels.rules.pricing import Channel
+from leyden.channels.shop import Lsps1Settings, Shop
 from leyden.errors import Conflict, Malformed, SellerAway, Stale, TooMany
-from leyden.services.channels import orders, reservations
-from leyden.services.channels.destinations import refuse_own
-from leyden.services.channels.lsps1 import answers
-from leyden.services.channels.lsps1.limits import Orderer
-from leyden.services.channels.lsps1.source import Lsps1Source
-from leyden.services.channels.shop import Lsps1Settings, Shop
-from leyden.storage.lsps1_orders import Lsps1Order
-from leyden.storage.stores import Stores
+from leyden.nodes.rules import public_keys
 from leyden.values import Struct
 
 Transaction = Callable[[], AbstractAsyncContextManager[Stores]]

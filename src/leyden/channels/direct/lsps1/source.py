@@ -1,16 +1,16 @@
 """The operator's seller as a source of channels for anybody, over LSPS1."""
 
-from leyden.domain import pricing
-from leyden.domain.orders import Order
-from leyden.domain.pricing import Channel, Quote
-from leyden.services.channels import reservations
-from leyden.services.channels.direct_source import DirectSource
-from leyden.services.channels.lsps1 import limits
-from leyden.services.channels.lsps1.limits import Orderer
-from leyden.services.channels.reservations import Reservation
-from leyden.services.channels.shop import Lsps1Settings, Shop
-from leyden.storage.lsps1_orders import Lsps1Order
-from leyden.storage.stores import Stores
+from leyden.base.database.stores import Stores
+from leyden.channels.direct import reservations
+from leyden.channels.direct.direct_source import DirectSource
+from leyden.channels.direct.lsps1 import limits
+from leyden.channels.direct.lsps1.limits import Orderer
+from leyden.channels.direct.reservations import Reservation
+from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
+from leyden.channels.rules import pricing
+from leyden.channels.rules.orders import Order
+from leyden.channels.rules.pricing import Channel, Quote
+from leyden.channels.shop import Lsps1Settings, Shop
 
 
 class Lsps1Source(DirectSource):

@@ -2,12 +2,12 @@
 
 from typing import Any, Final
 
-from leyden.domain.openings import LSPS, ZERO_CONF, SellerWallet
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct import reservations
+from leyden.channels.direct.lsps1.server import find_organization, offer_of
+from leyden.channels.direct.rules.openings import LSPS, ZERO_CONF, SellerWallet
+from leyden.channels.shop import Lsps1Settings, Shop
 from leyden.errors import SellerAway
-from leyden.services.channels import reservations
-from leyden.services.channels.lsps1.server import find_organization, offer_of
-from leyden.services.channels.shop import Lsps1Settings, Shop
 from leyden.values import Struct
 
 OFF: Final = (

@@ -4,17 +4,17 @@ from collections.abc import Iterable
 from datetime import datetime
 from typing import Final
 
-from leyden.domain.fundings import Bump, Funding, FundingState, Obstacle
-from leyden.domain.openings import Coin
-from leyden.domain.payments import Outpoint
-from leyden.domain.times import from_us, to_us
-from leyden.domain.units import Sats
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.rules.fundings import Bump, Funding, FundingState, Obstacle
+from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.rules.payments import Outpoint
 from leyden.values import Struct
 
 TAKEN: Final = "taken"
 
-sql = SqlFile("fundings")
+sql = SqlFile(__file__)
 
 
 class KnownBump(Struct, frozen=True, kw_only=True):

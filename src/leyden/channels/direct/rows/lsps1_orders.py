@@ -2,12 +2,12 @@
 
 from collections.abc import Collection
 
-from leyden.domain.lsps1 import Transport
-from leyden.domain.units import Sats
-from leyden.storage.statements import Row, Run, SqlFile
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.rules.lsps1 import Transport
 from leyden.values import Struct
 
-sql = SqlFile("lsps1_orders")
+sql = SqlFile(__file__)
 
 
 class Lsps1Order(Struct, frozen=True, kw_only=True):

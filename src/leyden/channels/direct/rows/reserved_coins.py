@@ -2,12 +2,12 @@
 
 from collections.abc import Collection, Iterable, Sequence
 
-from leyden.domain.openings import Coin
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
-from leyden.storage.statements import Row, Run, SqlFile
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.rules.payments import Outpoint
 
-sql = SqlFile("reserved_coins")
+sql = SqlFile(__file__)
 
 
 class ReservedCoins:

@@ -1,9 +1,9 @@
 """The seller's lnd, as last seen."""
 
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
 from leyden.values import Struct
 
-sql = SqlFile("seller")
+sql = SqlFile(__file__)
 
 
 class KnownSeller(Struct, frozen=True):

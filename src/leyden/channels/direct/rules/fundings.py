@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from enum import StrEnum, auto
 from typing import Final
 
-from leyden.domain.openings import Coin
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.direct.rules.openings import Coin
+from leyden.channels.rules.payments import Outpoint
 from leyden.values import Struct
 
 # A transaction with one input and one output, both ours and taproot.

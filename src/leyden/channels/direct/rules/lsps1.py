@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping
 from enum import StrEnum, auto
 from typing import Any, Final
 
-from leyden.domain.pricing import LEASES, USUAL_LEASE
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.pricing import LEASES, USUAL_LEASE
 from leyden.errors import Refused
 from leyden.values import Struct
 

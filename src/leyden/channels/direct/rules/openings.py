@@ -4,8 +4,8 @@ from collections.abc import Collection
 from enum import StrEnum, auto
 from typing import Final
 
-from leyden.domain.payments import Outpoint
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
+from leyden.channels.rules.payments import Outpoint
 from leyden.values import Struct
 
 # Feature bits: zero-conf channels (BOLT 9), and LSPS (bLIP-50).

@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import click
 
-from leyden.cli.groups import Group
-from leyden.cli.operator.database import on_platform
-from leyden.cli.operator.organization_option import found
-from leyden.cli.output import (
+from leyden.base.cli.database import on_platform
+from leyden.base.cli.groups import Group
+from leyden.base.cli.organization_option import found
+from leyden.base.cli.output import (
     as_json,
     most_option,
     operator,
@@ -15,10 +15,10 @@ from leyden.cli.output import (
     print_list,
     print_rows,
 )
-from leyden.domain.coupons import Coupon
-from leyden.domain.times import to_iso
-from leyden.services.channels import credit
-from leyden.services.platform import Platform
+from leyden.base.platform import Platform
+from leyden.base.rules.times import to_iso
+from leyden.channels.money import credit
+from leyden.channels.money.rules.coupons import Coupon
 
 _MOST_COUPONS = 10_000
 

@@ -6,16 +6,16 @@ import uuid
 
 from starlette.responses import Response
 
-from leyden.domain.coupons import Coupon
-from leyden.domain.customer_ledger import CustomerEntry
-from leyden.domain.sign_in import Right
-from leyden.domain.spreadsheets import escape_formula
-from leyden.domain.times import to_iso
+from leyden.base.http import turns
+from leyden.base.pages.visits import Visit, redirect
+from leyden.base.rules.sign_in import Right
+from leyden.base.rules.spreadsheets import escape_formula
+from leyden.base.rules.times import to_iso
+from leyden.channels.money import credit
+from leyden.channels.money.pages.ledger_words import KINDS, PLACES
+from leyden.channels.money.rules.coupons import Coupon
+from leyden.channels.rules.customer_ledger import CustomerEntry
 from leyden.errors import NotFound, Refused
-from leyden.services.channels import credit
-from leyden.services.shared import turns
-from leyden.web.ledger_words import KINDS, PLACES
-from leyden.web.visits import Visit, redirect
 
 _AT_A_TIME = 50
 _SHEET = 200  # at a time: 3 ms

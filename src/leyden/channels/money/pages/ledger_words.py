@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from leyden.domain.customer_ledger import OUTSIDE, Kind
+from leyden.channels.rules.customer_ledger import OUTSIDE, Kind
 
 KINDS: Mapping[Kind, str] = {
     Kind.COUPON: "Coupon",

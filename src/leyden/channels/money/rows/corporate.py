@@ -2,11 +2,11 @@
 
 from datetime import datetime
 
-from leyden.domain.times import to_us
-from leyden.domain.units import Sats
-from leyden.storage.statements import Run, SqlFile
+from leyden.base.database.statements import Run, SqlFile
+from leyden.base.rules.times import to_us
+from leyden.base.rules.units import Sats
 
-sql = SqlFile("corporate")
+sql = SqlFile(__file__)
 
 
 class CorporateAccounts:

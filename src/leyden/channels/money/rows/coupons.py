@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from leyden.domain.coupons import Coupon
-from leyden.domain.times import from_us, to_us
-from leyden.domain.units import Sats
-from leyden.storage.statements import Row, Run, SqlFile
+from leyden.base.database.statements import Row, Run, SqlFile
+from leyden.base.rules.times import from_us, to_us
+from leyden.base.rules.units import Sats
+from leyden.channels.money.rules.coupons import Coupon
 
-sql = SqlFile("coupons")
+sql = SqlFile(__file__)
 
 
 class Coupons:

@@ -3,7 +3,7 @@
 import uuid
 from datetime import datetime
 
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
 from leyden.values import Struct
 
 SUFFIX = "FC"

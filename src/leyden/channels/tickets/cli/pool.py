@@ -7,21 +7,21 @@ from typing import Any
 
 import click
 
-from leyden import settings
-from leyden.app.opening import opened
-from leyden.app.pool import account_of
-from leyden.cli.groups import Group
-from leyden.cli.operator.running_shop import on_shop
-from leyden.cli.output import as_json, operator, print_one
-from leyden.domain.auction import AuctionAccount
-from leyden.domain.orders import Order
-from leyden.domain.units import BLOCKS_PER_DAY, EVERY_SAT, Sats
+from leyden.base import settings
+from leyden.base.cli.groups import Group
+from leyden.base.cli.output import as_json, operator, print_one
+from leyden.base.opening import opened
+from leyden.base.platform import Platform
+from leyden.base.rules.units import BLOCKS_PER_DAY, EVERY_SAT, Sats
+from leyden.base.settings import Settings
+from leyden.base.settings.private_chain import running_settings
+from leyden.channels.cli.running import on_shop
+from leyden.channels.rules.orders import Order
+from leyden.channels.tickets import missing_tickets, pool_account
+from leyden.channels.tickets.account import PoolAccount
+from leyden.channels.tickets.rules.auction import AuctionAccount
+from leyden.channels.tickets.wiring.pool import account_of
 from leyden.errors import SetupError
-from leyden.market.account import PoolAccount
-from leyden.services.channels import missing_tickets, pool_account
-from leyden.services.platform import Platform
-from leyden.settings import Settings
-from leyden.settings.private_chain import running_settings
 from leyden.values import asdict
 
 _sats = click.argument("sats", type=click.IntRange(1, EVERY_SAT))

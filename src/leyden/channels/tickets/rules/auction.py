@@ -1,6 +1,6 @@
 """The auction account that channels are bought from."""
 
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
 from leyden.values import Struct
 
 # poold buys from an account in these states, also while it waits for confirmations

@@ -7,7 +7,7 @@ plaintext.
 
 from enum import StrEnum, auto
 
-from leyden.domain.units import Sats
+from leyden.base.rules.units import Sats
 from leyden.values import Struct, hiding
 
 

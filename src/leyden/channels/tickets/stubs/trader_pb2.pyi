@@ -1,4 +1,4 @@
-from leyden.market.stubs import auctioneer_pb2 as _auctioneer_pb2
+from leyden.channels.tickets.stubs import auctioneer_pb2 as _auctioneer_pb2
 from google.protobuf.internal import containers as _containers
 from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
+from leyden.base.platform import Platform
+from leyden.base.settings import Settings
+from leyden.channels.tickets.account import PoolAccount
+from leyden.channels.tickets.outstanding import OrderBook
+from leyden.channels.tickets.pool import PoolMarket
+from leyden.channels.tickets.poold import Access, Poold
 from leyden.errors import SetupError
-from leyden.market.account import PoolAccount
-from leyden.market.pool import PoolMarket
-from leyden.market.poold import Access, Poold
-from leyden.services.channels.book import OrderBook
-from leyden.services.platform import Platform
-from leyden.settings import Settings
 
 
 def market_of(platform: Platform) -> tuple[PoolMarket, PoolAccount]:

@@ -24,10 +24,10 @@ from typing import Any, Final, TypeVar
 import aiohttp
 import msgspec
 
+from leyden.base.aiohttp_connector import Connector, why
 from leyden.errors import ClusterAway, ClusterRefused
-from leyden.http import Connector, why
-from leyden.runtimes.kubernetes.access import Access
-from leyden.runtimes.kubernetes.kinds import Metadata, Refusal
+from leyden.nodes.runtimes.kubernetes.access import Access
+from leyden.nodes.runtimes.kubernetes.kinds import Metadata, Refusal
 from leyden.values import Struct, field
 
 T = TypeVar("T")

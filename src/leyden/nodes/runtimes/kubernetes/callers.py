@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from leyden.runtimes.kubernetes.api import Api
-from leyden.runtimes.kubernetes.kinds import Service
+from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.kinds import Service
 
 _OWN_NAMESPACE: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 _OF_GATEWAYS: Final = ("app.kubernetes.io/component", "gateway")

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from leyden.domain.nodes import Node
-from leyden.lnd import home
-from leyden.lnd.chains import Chain
-from leyden.runtimes.kubernetes.api import Api
-from leyden.runtimes.kubernetes.kinds import Thing
+from leyden.nodes.lnd import home
+from leyden.nodes.lnd.chains import Chain
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.kinds import Thing
 from leyden.values import Struct
 
 NAME: Final = "companion"

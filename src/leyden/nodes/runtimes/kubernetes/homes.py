@@ -1,7 +1,7 @@
 """What the platform knows of nodes' files in a cluster: logs, and companions' reports.
 
 The API server shows only lnd's log. The companion reports the other files when they
-change (services/nodes/home_reports.py), so nothing is polled here. Memory and CPU usage
+change (nodes/home_reports.py), so nothing is polled here. Memory and CPU usage
 come from the cluster's resource metrics, if it has them.
 """
 
@@ -10,15 +10,15 @@ from collections.abc import Iterable, Mapping
 from http import HTTPStatus
 from typing import Final
 
-from leyden.domain.log_positions import LogPosition
-from leyden.domain.nodes import Node
 from leyden.errors import ClusterAway, NodeAway
-from leyden.lnd.tail import NewLines
-from leyden.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Reports, Usage
-from leyden.runtimes.kubernetes import manifests
-from leyden.runtimes.kubernetes.api import MOST_TAIL, Api
-from leyden.runtimes.kubernetes.objects import pods_log
-from leyden.runtimes.kubernetes.resource_metrics import ResourceMetrics
+from leyden.nodes.lnd.tail import NewLines
+from leyden.nodes.rules.log_positions import LogPosition
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Reports, Usage
+from leyden.nodes.runtimes.kubernetes import manifests
+from leyden.nodes.runtimes.kubernetes.api import MOST_TAIL, Api
+from leyden.nodes.runtimes.kubernetes.objects import pods_log
+from leyden.nodes.runtimes.kubernetes.resource_metrics import ResourceMetrics
 from leyden.values import replace
 
 # metrics-server measures every 15 s. A page shows the last values that were fetched.

@@ -20,8 +20,8 @@ from http import HTTPStatus
 from typing import Final, Generic, Protocol, TypeVar
 
 from leyden.errors import ClusterAway, ClusterRefused
-from leyden.runtimes.kubernetes.api import Api, Change, Marked, decoded
-from leyden.runtimes.kubernetes.kinds import Metadata, Refusal
+from leyden.nodes.runtimes.kubernetes.api import Api, Change, Marked, decoded
+from leyden.nodes.runtimes.kubernetes.kinds import Metadata, Refusal
 
 log = logging.getLogger(__name__)
 

@@ -14,9 +14,9 @@ import secrets
 from typing import Final
 
 from leyden.errors import SetupError
-from leyden.runtimes.kubernetes import permissions
-from leyden.runtimes.kubernetes.api import Api
-from leyden.runtimes.kubernetes.kinds import (
+from leyden.nodes.runtimes.kubernetes import permissions
+from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.kinds import (
     NODE_LABEL,
     ConfigMap,
     Release,

@@ -6,15 +6,15 @@ Each call may be interrupted at any moment, and repeated by any process.
 import asyncio
 from typing import Final
 
-from leyden.domain.nodes import Node
 from leyden.errors import CannotStart, NodeAway
-from leyden.runtimes.base import LaunchSpec
-from leyden.runtimes.kubernetes import manifests, pods
-from leyden.runtimes.kubernetes.kinds import Pod
-from leyden.runtimes.kubernetes.manifests import Manifest
-from leyden.runtimes.kubernetes.objects import Objects
-from leyden.runtimes.kubernetes.view import View
-from leyden.runtimes.unknown import UnknownNodes
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.base import LaunchSpec
+from leyden.nodes.runtimes.kubernetes import manifests, pods
+from leyden.nodes.runtimes.kubernetes.kinds import Pod
+from leyden.nodes.runtimes.kubernetes.manifests import Manifest
+from leyden.nodes.runtimes.kubernetes.objects import Objects
+from leyden.nodes.runtimes.kubernetes.view import View
+from leyden.nodes.runtimes.unknown import UnknownNodes
 
 _READ_AGAIN_S: Final = 5.0
 _LEAST_WAIT_S: Final = 0.5

@@ -9,14 +9,14 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from leyden.domain.nodes import Node
-from leyden.lnd import home
-from leyden.lnd.chains import Chain
-from leyden.lnd.home import Tls
-from leyden.runtimes.kubernetes import companions, pods
-from leyden.runtimes.kubernetes.companions import CONTAINER_SECURITY, Companion
-from leyden.runtimes.kubernetes.kinds import COPIER_LABEL, HELD, NODE_LABEL
-from leyden.runtimes.placement import MIB, Share
+from leyden.nodes.lnd import home
+from leyden.nodes.lnd.chains import Chain
+from leyden.nodes.lnd.home import Tls
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.kubernetes import companions, pods
+from leyden.nodes.runtimes.kubernetes.companions import CONTAINER_SECURITY, Companion
+from leyden.nodes.runtimes.kubernetes.kinds import COPIER_LABEL, HELD, NODE_LABEL
+from leyden.nodes.runtimes.local.placement import MIB, Share
 
 Manifest = dict[str, Any]
 

@@ -11,15 +11,15 @@ from http import HTTPStatus
 from types import MappingProxyType
 from typing import Final
 
-from leyden.domain.nodes import Cause, Node
-from leyden.domain.observations import End
-from leyden.domain.starts import Start
 from leyden.errors import CannotStart, ClusterRefused, NodeAway
-from leyden.lnd import endings
-from leyden.runtimes.base import LaunchSpec
-from leyden.runtimes.kubernetes import manifests, pods
-from leyden.runtimes.kubernetes.api import STRATEGIC, Api
-from leyden.runtimes.kubernetes.kinds import (
+from leyden.nodes.lnd import endings
+from leyden.nodes.rules.nodes import Cause, Node
+from leyden.nodes.rules.observations import End
+from leyden.nodes.rules.starts import Start
+from leyden.nodes.runtimes.base import LaunchSpec
+from leyden.nodes.runtimes.kubernetes import manifests, pods
+from leyden.nodes.runtimes.kubernetes.api import STRATEGIC, Api
+from leyden.nodes.runtimes.kubernetes.kinds import (
     COPIER_LABEL,
     HELD,
     NODE_LABEL,
@@ -28,8 +28,8 @@ from leyden.runtimes.kubernetes.kinds import (
     Service,
     Thing,
 )
-from leyden.runtimes.kubernetes.manifests import Manifest
-from leyden.runtimes.kubernetes.template import Template
+from leyden.nodes.runtimes.kubernetes.manifests import Manifest
+from leyden.nodes.runtimes.kubernetes.template import Template
 
 _LAST_LINES: Final = 300
 _EVENTS: Final[Mapping[Cause, str]] = {

@@ -9,9 +9,9 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from leyden.runtimes.kubernetes import volume_policy
-from leyden.runtimes.kubernetes.api import Api
-from leyden.runtimes.kubernetes.kinds import Review
+from leyden.nodes.runtimes.kubernetes import volume_policy
+from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.kinds import Review
 from leyden.values import Struct
 
 _REVIEWS: Final = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"

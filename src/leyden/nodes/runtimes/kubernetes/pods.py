@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from signal import Signals
 from typing import Final
 
-from leyden.domain.nodes import Cause
-from leyden.domain.observations import End
-from leyden.runtimes.kubernetes.kinds import (
+from leyden.nodes.rules.nodes import Cause
+from leyden.nodes.rules.observations import End
+from leyden.nodes.runtimes.kubernetes.kinds import (
     HELD,
     ContainerStatus,
     Machine,

@@ -13,9 +13,13 @@ from http import HTTPStatus
 from typing import Final
 
 from leyden.errors import ClusterAway, ClusterRefused
-from leyden.runtimes.kubernetes import pods, quantities
-from leyden.runtimes.kubernetes.api import Api, decoded
-from leyden.runtimes.kubernetes.kinds import PodMetrics, PodMetricsList, Quantities
+from leyden.nodes.runtimes.kubernetes import pods, quantities
+from leyden.nodes.runtimes.kubernetes.api import Api, decoded
+from leyden.nodes.runtimes.kubernetes.kinds import (
+    PodMetrics,
+    PodMetricsList,
+    Quantities,
+)
 from leyden.values import Struct
 
 _GROUP: Final = "/apis/metrics.k8s.io/v1beta1"

@@ -15,9 +15,6 @@ import ssl
 from collections.abc import AsyncGenerator
 from typing import Final
 
-from leyden.domain.nodes import Node
-from leyden.domain.observations import UNEXPLAINED, Observation, State
-from leyden.domain.starts import Start, next_number
 from leyden.errors import (
     CannotStart,
     ClusterAway,
@@ -26,17 +23,20 @@ from leyden.errors import (
     LeydenError,
     NodeAway,
 )
-from leyden.lnd.states import Address, Watch
 from leyden.lnd.trust import trusting_chain
-from leyden.runtimes.base import Checkpoint, LaunchSpec, OnObservation
-from leyden.runtimes.kubernetes import manifests, pods
-from leyden.runtimes.kubernetes.api import Api
-from leyden.runtimes.kubernetes.kinds import NODE_LABEL, Pod
-from leyden.runtimes.kubernetes.launches import Launches
-from leyden.runtimes.kubernetes.objects import Objects, refusals_of
-from leyden.runtimes.kubernetes.template import Template
-from leyden.runtimes.kubernetes.view import View
-from leyden.runtimes.unknown import UnknownNodes
+from leyden.nodes.lnd.states import Address, Watch
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.observations import UNEXPLAINED, Observation, State
+from leyden.nodes.rules.starts import Start, next_number
+from leyden.nodes.runtimes.base import Checkpoint, LaunchSpec, OnObservation
+from leyden.nodes.runtimes.kubernetes import manifests, pods
+from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.kinds import NODE_LABEL, Pod
+from leyden.nodes.runtimes.kubernetes.launches import Launches
+from leyden.nodes.runtimes.kubernetes.objects import Objects, refusals_of
+from leyden.nodes.runtimes.kubernetes.template import Template
+from leyden.nodes.runtimes.kubernetes.view import View
+from leyden.nodes.runtimes.unknown import UnknownNodes
 from leyden.values import Struct
 
 log = logging.getLogger(__name__)

@@ -17,24 +17,18 @@ from typing import Final
 
 import aiohttp
 
-from leyden.domain.nodes import Node
-from leyden.domain.starts import Start, next_number
-from leyden.errors import (
-    CannotStart,
-    ClusterAway,
-    ClusterRefused,
-    Conflict,
-    NodeAway,
-)
-from leyden.http import Connector
+from leyden.base.aiohttp_connector import Connector
+from leyden.errors import CannotStart, ClusterAway, ClusterRefused, Conflict, NodeAway
 from leyden.lnd.trust import trusting_chain
-from leyden.runtimes.base import LaunchSpec
-from leyden.runtimes.copies import Content
-from leyden.runtimes.kubernetes import manifests, pods
-from leyden.runtimes.kubernetes.kinds import Pod
-from leyden.runtimes.kubernetes.objects import Objects
-from leyden.runtimes.kubernetes.runtime import KubernetesRuntime
-from leyden.runtimes.kubernetes.template import Template
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.starts import Start, next_number
+from leyden.nodes.runtimes.base import LaunchSpec
+from leyden.nodes.runtimes.copies import Content
+from leyden.nodes.runtimes.kubernetes import manifests, pods
+from leyden.nodes.runtimes.kubernetes.kinds import Pod
+from leyden.nodes.runtimes.kubernetes.objects import Objects
+from leyden.nodes.runtimes.kubernetes.runtime import KubernetesRuntime
+from leyden.nodes.runtimes.kubernetes.template import Template
 from leyden.values import Struct, hiding, replace
 
 _CHECK_EVERY_S: Final = 0.2

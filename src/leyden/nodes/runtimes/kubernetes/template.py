@@ -3,17 +3,17 @@
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from leyden.domain.nodes import Network, Node, Type
-from leyden.domain.versions import Version
 from leyden.errors import CannotStart
-from leyden.lnd import home
-from leyden.lnd.options import Logs, Options
-from leyden.runtimes.base import LaunchSpec
-from leyden.runtimes.kubernetes import manifests, pods
-from leyden.runtimes.kubernetes.companions import Companion
-from leyden.runtimes.kubernetes.manifests import CONFIG_FOLDER, Manifest
-from leyden.runtimes.layout import Ground
-from leyden.runtimes.placement import SHARES, Share
+from leyden.nodes.lnd import home
+from leyden.nodes.lnd.options import Logs, Options
+from leyden.nodes.rules.nodes import Network, Node, Type
+from leyden.nodes.rules.versions import Version
+from leyden.nodes.runtimes.base import LaunchSpec
+from leyden.nodes.runtimes.kubernetes import manifests, pods
+from leyden.nodes.runtimes.kubernetes.companions import Companion
+from leyden.nodes.runtimes.kubernetes.manifests import CONFIG_FOLDER, Manifest
+from leyden.nodes.runtimes.local.layout import Ground
+from leyden.nodes.runtimes.local.placement import SHARES, Share
 from leyden.values import Struct, field
 
 

@@ -9,11 +9,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from leyden.domain.nodes import Node
 from leyden.errors import Unauthorized
-from leyden.runtimes.kubernetes import manifests
-from leyden.runtimes.kubernetes.api import Api
-from leyden.runtimes.kubernetes.companions import AUDIENCE
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.kubernetes import manifests
+from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.companions import AUDIENCE
 from leyden.values import Struct, field
 
 _REVIEWS: Final = "/apis/authentication.k8s.io/v1/tokenreviews"

@@ -9,10 +9,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from leyden.errors import ClusterAway
-from leyden.runtimes.kubernetes import manifests
-from leyden.runtimes.kubernetes.api import Api
-from leyden.runtimes.kubernetes.companions import CONTAINER_SECURITY
-from leyden.runtimes.kubernetes.kinds import Pod
+from leyden.nodes.runtimes.kubernetes import manifests
+from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.companions import CONTAINER_SECURITY
+from leyden.nodes.runtimes.kubernetes.kinds import Pod
 
 NAME: Final = "leyden-doctor"
 _CONTAINER: Final = "try"

@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from leyden.errors import ClusterAway
-from leyden.runtimes.kubernetes import pods
-from leyden.runtimes.kubernetes.api import Api
-from leyden.runtimes.kubernetes.informer import Informer
-from leyden.runtimes.kubernetes.kinds import Machine, Pod
+from leyden.nodes.runtimes.kubernetes import pods
+from leyden.nodes.runtimes.kubernetes.api import Api
+from leyden.nodes.runtimes.kubernetes.informer import Informer
+from leyden.nodes.runtimes.kubernetes.kinds import Machine, Pod
 
 _MACHINES: Final = "/api/v1/nodes"
 

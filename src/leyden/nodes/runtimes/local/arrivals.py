@@ -1,9 +1,9 @@
 """Limits on new connections to nodes: rules of nftables.
 
 The gateway counts who is connected, and refuses those over the limit (see
-gateway/connection_limits.c), but each has been accepted by then. Here a packet that
-would open a connection is dropped before any program sees it: by its source address,
-and by its port. A client whose packet was dropped sends it again.
+nodes/gateway/connection_limits.c), but each has been accepted by then. Here a packet
+that would open a connection is dropped before any program sees it: by its source
+address, and by its port. A client whose packet was dropped sends it again.
 
 It is dropped and not rejected: a reply to each packet would double a flood, and would
 go to the owner of a forged address. Connection tracking is not used: it would then be
@@ -13,7 +13,7 @@ on for the whole machine, and a flood can fill its table.
 from collections.abc import Iterable, Iterator
 from typing import Final
 
-from leyden.domain.addresses import Network
+from leyden.base.rules.addresses import Network
 from leyden.values import Struct
 
 AHEAD_S: Final = 10  # a burst is this many seconds' worth, as in the gateway

@@ -16,10 +16,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
+from leyden.base.processes import Identity, alive
 from leyden.errors import SetupError
-from leyden.processes import Identity, alive
-from leyden.runtimes.egress_policy import table_of
-from leyden.runtimes.placement import Share
+from leyden.nodes.runtimes.local.egress_policy import table_of
+from leyden.nodes.runtimes.local.placement import Share
 
 MOUNT: Final = Path("/sys/fs/cgroup")
 _CONTROLLERS: Final = "cgroup.controllers"

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from leyden.domain.starts import NEVER, Start, next_number
-from leyden.files import write_private
+from leyden.base.files import write_private
+from leyden.nodes.rules.starts import NEVER, Start, next_number
 
 
 def read(path: Path) -> Start:

@@ -23,7 +23,7 @@ from ipaddress import IPv4Network, IPv6Network
 from pathlib import Path
 from typing import Final
 
-from leyden.domain.addresses import (
+from leyden.base.rules.addresses import (
     NAT64,
     PUBLIC_V6,
     SPECIAL_V4,
@@ -31,8 +31,8 @@ from leyden.domain.addresses import (
     Network,
 )
 from leyden.errors import SetupError
-from leyden.runtimes.arrivals import Arrivals, chain
-from leyden.runtimes.placement import Placement
+from leyden.nodes.runtimes.local.arrivals import Arrivals, chain
+from leyden.nodes.runtimes.local.placement import Placement
 from leyden.values import Struct
 
 PREFIX: Final = "leyden_"

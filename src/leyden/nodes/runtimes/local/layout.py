@@ -4,17 +4,17 @@ ROOT/<node id>/           0711
 ├── claim                 locked by the lnd that runs: never a second one
 ├── starts                how often it was started: an old copy has a lower number
 ├── output.log            lnd's output: if it cannot log, and TLS errors
-└── lnd/                  0700  lnd's own folder (lnd/home.py), its own user's
+└── lnd/                  0700  lnd's own folder (nodes/lnd/home.py), its own user's
 """
 
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.domain.nodes import Network, Node
-from leyden.lnd import home
-from leyden.lnd.chains import Backend, Chain
-from leyden.runtimes.placement import Placement
+from leyden.nodes.lnd import home
+from leyden.nodes.lnd.chains import Backend, Chain
+from leyden.nodes.rules.nodes import Network, Node
+from leyden.nodes.runtimes.local.placement import Placement
 from leyden.values import Struct
 
 # Only the lines about the latest end are useful.

@@ -15,23 +15,23 @@ from functools import partial
 from pathlib import Path
 from typing import Final, Protocol
 
-from leyden import processes
-from leyden.domain.nodes import Cause, Node
-from leyden.domain.observations import UNEXPLAINED, End, Observation, State
-from leyden.domain.versions import Version
+from leyden.base import processes
+from leyden.base.processes import Identity
 from leyden.errors import Conflict, NodeAway, SetupError
-from leyden.lnd import endings, home
-from leyden.lnd.options import Logs
-from leyden.lnd.states import OPENS_AFTER_S, Address, Watch
 from leyden.lnd.trust import trusting_chain
-from leyden.processes import Identity
-from leyden.runtimes import counter
-from leyden.runtimes.base import Checkpoint, LaunchSpec, OnObservation
-from leyden.runtimes.cgroups import Cgroups
-from leyden.runtimes.layout import Layout
-from leyden.runtimes.local_launches import LocalLaunches, revision
-from leyden.runtimes.priorities import Priority
-from leyden.runtimes.unknown import UnknownNodes
+from leyden.nodes.lnd import endings, home
+from leyden.nodes.lnd.options import Logs
+from leyden.nodes.lnd.states import OPENS_AFTER_S, Address, Watch
+from leyden.nodes.rules.nodes import Cause, Node
+from leyden.nodes.rules.observations import UNEXPLAINED, End, Observation, State
+from leyden.nodes.rules.versions import Version
+from leyden.nodes.runtimes.base import Checkpoint, LaunchSpec, OnObservation
+from leyden.nodes.runtimes.local import counter
+from leyden.nodes.runtimes.local.cgroups import Cgroups
+from leyden.nodes.runtimes.local.layout import Layout
+from leyden.nodes.runtimes.local.local_launches import LocalLaunches, revision
+from leyden.nodes.runtimes.local.priorities import Priority
+from leyden.nodes.runtimes.unknown import UnknownNodes
 from leyden.values import Struct
 
 log = logging.getLogger(__name__)

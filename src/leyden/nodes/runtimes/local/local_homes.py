@@ -8,16 +8,16 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
-from leyden import processes
-from leyden.domain.log_positions import LogPosition
-from leyden.domain.nodes import Node
-from leyden.files import open_theirs_below
-from leyden.lnd import home, identity, sweep, tail
-from leyden.lnd.chains import Chain
-from leyden.lnd.tail import NewLines
-from leyden.processes import Identity
-from leyden.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Usage
-from leyden.runtimes.layout import MOST_OUTPUT, Layout
+from leyden.base import processes
+from leyden.base.files import open_theirs_below
+from leyden.base.processes import Identity
+from leyden.nodes.lnd import home, identity, sweep, tail
+from leyden.nodes.lnd.chains import Chain
+from leyden.nodes.lnd.tail import NewLines
+from leyden.nodes.rules.log_positions import LogPosition
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.runtimes.base import NO_CHANGES, STOPPED, HomeChanges, Usage
+from leyden.nodes.runtimes.local.layout import MOST_OUTPUT, Layout
 from leyden.values import Struct, replace
 
 _MOST_LOG: Final = 1 << 20

@@ -5,18 +5,18 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from typing import Final
 
-from leyden import processes
-from leyden.domain.nodes import Node
-from leyden.domain.starts import Start, refuse_old_copy
-from leyden.domain.versions import Version
+from leyden.base import processes
+from leyden.base.processes import Identity
 from leyden.errors import CannotStart, SetupError
-from leyden.lnd import home
-from leyden.lnd.options import Logs, Options
-from leyden.processes import Identity
-from leyden.runtimes import counter
-from leyden.runtimes.base import LaunchSpec
-from leyden.runtimes.layout import MOST_OUTPUT, Layout
-from leyden.runtimes.priorities import STARTING
+from leyden.nodes.lnd import home
+from leyden.nodes.lnd.options import Logs, Options
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.starts import Start, refuse_old_copy
+from leyden.nodes.rules.versions import Version
+from leyden.nodes.runtimes.base import LaunchSpec
+from leyden.nodes.runtimes.local import counter
+from leyden.nodes.runtimes.local.layout import MOST_OUTPUT, Layout
+from leyden.nodes.runtimes.local.priorities import STARTING
 
 _REVISION: Final = (
     "LEYDEN_REVISION"  # in lnd's environment: the revision of its settings

@@ -17,16 +17,17 @@ from collections.abc import AsyncGenerator, AsyncIterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from leyden import processes
-from leyden.domain.nodes import Node
-from leyden.domain.starts import Start
+from leyden.base import processes
+from leyden.base.files import sync
+from leyden.base.processes import claims
 from leyden.errors import NodeAway, SetupError
-from leyden.files import sync
-from leyden.processes import claims
-from leyden.runtimes import copies, counter
-from leyden.runtimes.base import LaunchSpec
-from leyden.runtimes.copies import Content
-from leyden.runtimes.layout import Layout
+from leyden.nodes.rules.nodes import Node
+from leyden.nodes.rules.starts import Start
+from leyden.nodes.runtimes import copies
+from leyden.nodes.runtimes.base import LaunchSpec
+from leyden.nodes.runtimes.copies import Content
+from leyden.nodes.runtimes.local import counter
+from leyden.nodes.runtimes.local.layout import Layout
 
 _LND: Final = "lnd"
 

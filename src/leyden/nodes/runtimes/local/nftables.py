@@ -8,7 +8,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from leyden.errors import SetupError
-from leyden.runtimes.egress_policy import CHAIN, PREFIX, EgressPolicy, table_of
+from leyden.nodes.runtimes.local.egress_policy import (
+    CHAIN,
+    PREFIX,
+    EgressPolicy,
+    table_of,
+)
 from leyden.values import Struct
 
 _NFT: Final = shutil.which("nft", path="/usr/sbin:/sbin:/usr/bin:/bin:/usr/local/sbin")

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
-from leyden.domain.nodes import Node, Type
+from leyden.base.processes import Limits
 from leyden.errors import SetupError
-from leyden.lnd.home import Owner
-from leyden.processes import Limits
+from leyden.nodes.lnd.home import Owner
+from leyden.nodes.rules.nodes import Node, Type
 from leyden.values import Struct, field
 
 MIB: Final = 1 << 20

@@ -11,9 +11,9 @@ if available, limit nodes to their shares as well.
 import asyncio
 from typing import Final
 
-from leyden import processes
-from leyden.domain.observations import State
-from leyden.processes import Identity
+from leyden.base import processes
+from leyden.base.processes import Identity
+from leyden.nodes.rules.observations import State
 
 STARTING: Final = 19
 RUNNING: Final = 10

@@ -7,15 +7,15 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from leyden import processes
-from leyden.app.home import holder
-from leyden.cli.output import print_one
-from leyden.cli.running import local_platform as service
-from leyden.cli.running.local_platform import say, settings_of, word
-from leyden.daemons.build import default_cache
+from leyden.app.cli.running import local_platform as service
+from leyden.app.cli.running.local_platform import say, settings_of, word
+from leyden.base import processes
+from leyden.base.cli.output import print_one
+from leyden.base.daemons.build import default_cache
+from leyden.base.processes.daemons import claim, output
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.processes.daemons import claim, output
-from leyden.settings import Settings
+from leyden.nodes.wiring.home import holder
 from leyden_workshop.devnet import access, cluster, first_run, network, overview
 
 

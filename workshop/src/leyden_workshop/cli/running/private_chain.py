@@ -10,16 +10,16 @@ from typing import Any
 
 import click
 
-from leyden import logs, settings
-from leyden.app.opening import opened
-from leyden.cli.building import building
-from leyden.cli.output import print_fields, print_json, print_one, print_rows
-from leyden.cli.running.local_platform import settings_of
-from leyden.daemons import build as builds
-from leyden.daemons.operator_binaries import own as owned
-from leyden.daemons.progress import Progress, State, Step
+from leyden.app.cli.running.local_platform import settings_of
+from leyden.base import logs, settings
+from leyden.base.cli.building import building
+from leyden.base.cli.output import print_fields, print_json, print_one, print_rows
+from leyden.base.daemons import build as builds
+from leyden.base.daemons.operator_binaries import own as owned
+from leyden.base.daemons.progress import Progress, State, Step
+from leyden.base.opening import opened
+from leyden.base.settings import words
 from leyden.errors import SetupError
-from leyden.settings import words
 from leyden_workshop.devnet import actions, first_run, overview, trading
 from leyden_workshop.devnet import scenario as stories
 

@@ -10,14 +10,14 @@ from pathlib import Path
 import uvloop
 from rich.console import Console
 
-from leyden import garbage
-from leyden.app.home import holder, only_one
-from leyden.cli.building import building
-from leyden.cli.running.local_platform import say, settings_of
-from leyden.daemons import build as builds
+from leyden.app.cli.running.local_platform import say, settings_of
+from leyden.base import garbage
+from leyden.base.cli.building import building
+from leyden.base.daemons import build as builds
+from leyden.base.logs import configure
+from leyden.base.settings import Settings
 from leyden.errors import SetupError
-from leyden.logs import configure
-from leyden.settings import Settings
+from leyden.nodes.wiring.home import holder, only_one
 from leyden_workshop.cli import trust_offer
 from leyden_workshop.devnet import installation
 

@@ -1,0 +1,1 @@
+"""Commands that set up, migrate, start and stop an installation."""

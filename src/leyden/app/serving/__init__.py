@@ -1,0 +1,1 @@
+"""What stands before every handler: who calls, and what may be repeated."""

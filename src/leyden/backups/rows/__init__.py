@@ -1,0 +1,1 @@
+"""What is stored of backups: tables, and statements beside them."""

@@ -1,0 +1,1 @@
+"""Wiring of backups: from settings to services."""

@@ -1,0 +1,1 @@
+"""What is stored of all rooms: tables, and statements beside them."""

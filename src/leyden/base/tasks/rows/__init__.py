@@ -1,0 +1,1 @@
+"""What is stored of tasks: tables, and statements beside them."""

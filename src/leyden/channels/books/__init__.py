@@ -1,0 +1,1 @@
+"""Checks of the money that was booked."""

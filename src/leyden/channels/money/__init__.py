@@ -1,0 +1,1 @@
+"""What an organization has: credit, coupons, corrections, corporate accounts."""

@@ -1,0 +1,1 @@
+"""Operators' commands of money."""

@@ -1,0 +1,1 @@
+"""What is stored of money: tables, and statements beside them."""

@@ -1,0 +1,1 @@
+"""What is stored of channels: tables, and statements beside them."""

@@ -1,0 +1,1 @@
+"""Wiring of tickets: from settings to services."""

@@ -1,0 +1,1 @@
+"""Wiring of channels: from settings to services."""

@@ -1,0 +1,1 @@
+"""Wiring of events: from settings to services."""

@@ -1,0 +1,1 @@
+"""What the library needs of lnd: its REST API without I/O, and whom to trust."""

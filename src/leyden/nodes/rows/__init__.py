@@ -1,0 +1,1 @@
+"""What is stored of nodes: tables, and statements beside them."""

@@ -1,0 +1,1 @@
+"""Wiring of nodes: from settings to services."""

@@ -1,0 +1,1 @@
+"""Commands of operators that concern all rooms."""

@@ -1,0 +1,1 @@
+"""What is stored of what operators see: tables, and statements beside them."""

@@ -1,0 +1,1 @@
+"""What is stored of people: tables, and statements beside them."""

@@ -1,0 +1,1 @@
+"""Frozen values and pure functions: the rules of people."""

@@ -1,0 +1,12 @@
+from tests.base.pages.conftest import (  # noqa: F401  fixtures
+    alice,
+    authority,
+    bob,
+    charlie,
+    db,
+    fleet_harness,
+    platform,
+    sender,
+    settings,
+    site,
+)

@@ -1,0 +1,1 @@
+from tests.base.api.conftest import platform, settings  # noqa: F401  fixtures

@@ -1,0 +1,14 @@
+from tests.base.pages.conftest import (  # noqa: F401  fixtures
+    alice,
+    authority,
+    bob,
+    charlie,
+    db,
+    fleet_harness,
+    nobody,
+    platform,
+    selling,
+    sender,
+    settings,
+    site,
+)

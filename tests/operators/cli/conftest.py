@@ -1,0 +1,1 @@
+from tests.app.cli.conftest import typed  # noqa: F401  fixtures

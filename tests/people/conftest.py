@@ -1,0 +1,1 @@
+from tests.channels.conftest import authority, fleet_harness, harness  # noqa: F401  fixtures

@@ -1,0 +1,15 @@
+from tests.base.pages.conftest import (  # noqa: F401  fixtures
+    alice,
+    authority,
+    bob,
+    charlie,
+    db,
+    fleet_harness,
+    nobody,
+    office,
+    platform,
+    sender,
+    served,
+    settings,
+    site,
+)
