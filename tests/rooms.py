@@ -1,6 +1,6 @@
-"""How large the house is: `python -m tests.rooms` prints what record 0054 shows.
+"""How large the rooms are: `python -m tests.rooms` prints what record 0118 shows.
 
-Of Python in `src/`, each room by itself. What a generator writes is not counted, nor
+Of Python in `src/`, each folder by itself. What a generator writes is not counted, nor
 are templates, scripts and styles of pages.
 """
 

@@ -36,6 +36,11 @@ PAGES = [
     *(page for page in DECISIONS if "\nSuperseded by" not in page.read_text()),
     INDEX,
 ]
+# Other pages also name folders of an installation, or of an address.
+FOR_DEVELOPERS = {
+    *(ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "docs" / "concepts.md"),
+    *DECISIONS,
+}
 FIVE = ["Context", "Decision", "Consequences", "Alternatives", "References"]
 
 _BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -126,11 +131,11 @@ def _table(heading: str) -> set[str]:
     return {cell.strip("`") for row in rows for cell in row.split(", ")}
 
 
-def test_the_packages_are_drawn_as_the_linter_has_them() -> None:
+def test_the_rooms_are_drawn_as_the_linter_has_them() -> None:
     written = tomllib.loads((ROOT / "pyproject.toml").read_text())
     layers = written["tool"]["importlinter"]["contracts"][0]["layers"]
     page = (ROOT / "docs" / "concepts.md").read_text()
-    block = page.partition("\n## Packages\n")[2].split("```\n")[1]
+    block = page.partition("\n## Rooms\n")[2].split("```\n")[1]
     drawn = [line.split("  ")[0] for line in block.splitlines() if line[0] != " "]
     names = [set(re.findall(r"\w+", each)) for each in drawn]
     assert names == [set(re.findall(r"\w+", each)) for each in layers]
@@ -274,11 +279,14 @@ def test_every_file_that_is_named_exists(page: Path) -> None:
     for named in inline(page):
         if not re.fullmatch(r"[\w./-]+", named):
             continue
-        if not (named.startswith(_TOP) or named.endswith((".py", ".md"))):
+        files = (".py", ".md")
+        folder = named.endswith("/") and named[0] != "/" and page in FOR_DEVELOPERS
+        if not (named.startswith(_TOP) or named.endswith(files) or folder):
             continue
         places = (ROOT, *SOURCES, page.parent)
         exists = any((place / named).exists() for place in places)
-        bare = "/" not in named and any(any(each.rglob(named)) for each in SOURCES)
+        bare = "/" not in named[:-1]
+        bare = bare and any(any(each.rglob(named)) for each in SOURCES)
         assert exists or bare, named
 
 

@@ -1,4 +1,4 @@
-"""The composition root: builds an installation from its settings.
+"""Tables of endpoints, pages, jobs and commands, and what serves an installation.
 
-The only package that imports every implementation.
+The only room that imports all others.
 """

@@ -1,1 +1,1 @@
-"""Customer commands: clients of a platform's API with an API key."""
+"""Commands of customers and owners: clients of a platform and of nodes."""

@@ -1,1 +1,1 @@
-"""Webhook deliveries: dispatched, retried and limited."""
+"""What happened to an organization: logged, and told by webhook, email or chat."""

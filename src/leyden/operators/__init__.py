@@ -1,1 +1,1 @@
-"""What operators look at and look after: oversight, books, sealing keys."""
+"""What operators look at and look after: the overview, alarms and the audit log."""

@@ -1,6 +1,6 @@
 """The one table of node settings: a new setting is a field here, and nothing else.
 
-From it are made the domain's checks, lnd.conf, what the API takes and shows, the
+From it are made the checks of settings, lnd.conf, what the API takes and shows, the
 options of the command line and the fields of the dashboard's forms. The order is the
 contract's, and so are the names, letter for letter. A setting that came later has a
 default, for nodes that were made before it. A replica of the version before this one

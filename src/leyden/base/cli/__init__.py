@@ -1,1 +1,1 @@
-"""The command-line interface."""
+"""What every command needs: groups, options, output, exit codes."""

@@ -1,1 +1,1 @@
-"""The database: everything that is stored."""
+"""The database: how all rows are read and written, and their schema."""

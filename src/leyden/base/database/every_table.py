@@ -2,15 +2,15 @@
 
 # ruff: noqa: F401  each adds its own to `metadata`
 
-from leyden.backups.rows import tables as tables_backups
+import leyden.backups.rows.tables
+import leyden.channels.rows.tables
+import leyden.events.rows.tables
+import leyden.nodes.rows.tables
+import leyden.people.rows.tables
 from leyden.base.database import tables_schema
 from leyden.base.database.tables import metadata
-from leyden.channels.rows import tables as tables_money
-from leyden.events.rows import tables as tables_events
 from leyden.events.rows import tables_emails, tables_subscriptions, tables_webhooks
-from leyden.nodes.rows import tables as tables_nodes
 from leyden.nodes.rows import tables_certificates, tables_home
-from leyden.people.rows import tables as tables_people
 from leyden.people.rows import tables_quotas
 
 __all__ = ["metadata"]

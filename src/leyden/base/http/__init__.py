@@ -1,1 +1,1 @@
-"""The HTTP API for programs."""
+"""The HTTP server, and what every endpoint needs."""

@@ -1,4 +1,4 @@
-"""The dashboard: server-rendered pages, without scripts where possible.
+"""What each page needs: rendered on the server, without scripts where possible.
 
 A page handler only translates: it parses a form, calls a service, and
 renders the result.

@@ -1,1 +1,1 @@
-"""Sellers: where direct channels come from."""
+"""Direct channels: to a node that the order names, from the operator's own lnd."""

@@ -1,1 +1,1 @@
-"""Buying of capacity."""
+"""Tickets: channels that are bought in an auction."""

@@ -1,4 +1,4 @@
-"""Generator of market/stubs from the protocol of poold's release.
+"""Generator of stubs/ from the protocol of poold's release.
 
     .venv/bin/python -m leyden.channels.tickets.generate
 
@@ -18,7 +18,7 @@ _PROTOCOLS = {
     "trader": f"{_POOL}/poolrpc@v1.0.1",
     "auctioneer": f"{_POOL}/auctioneerrpc@v1.1.3",
 }
-_PACKAGE = "leyden/market/stubs"
+_PACKAGE = "leyden/channels/tickets/stubs"
 _SOURCES = Path(__file__).parents[3]
 
 

@@ -64,7 +64,7 @@ def test(arguments: tuple[str, ...], *, everything: bool, long: bool) -> None:
     leyden test                          # needs only Python
     leyden test --all                    # everything but the long ones
     leyden test --long                   # the long ones too
-    leyden test tests/api -k whitelist   # some
+    leyden test tests/nodes -k alias     # some
     """
     _from_a_clone()
     marker = () if long else ("-m", "not long")
