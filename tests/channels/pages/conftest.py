@@ -10,4 +10,5 @@ from tests.base.pages.conftest import (  # noqa: F401  fixtures
     sender,
     settings,
     site,
+    world,
 )

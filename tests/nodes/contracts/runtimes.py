@@ -221,7 +221,8 @@ class RealHands(LocalHands):
 
     async def ask_to_stop(self, node: Node) -> None:
         await self.make_wallet(node)
-        await until(lambda: self.told[-1].state is State.RPC_ACTIVE)
+        ready = {State.RPC_ACTIVE, State.SERVER_ACTIVE}  # one follows the other at once
+        await until(lambda: self.told[-1].state in ready)
         await super().ask_to_stop(node)
 
     async def make_wallet(self, node: Node) -> None:

@@ -11,4 +11,5 @@ from tests.base.pages.conftest import (  # noqa: F401  fixtures
     sender,
     settings,
     site,
+    world,
 )
