@@ -7,9 +7,9 @@ import pytest
 from leyden.base.rules.units import Sats
 from leyden.channels.filling import fill, undo
 from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Entry, Reason
 from leyden.channels.rules.orders import Event, Order, Status
-from leyden.channels.tickets.rules.tickets import Lease
 from leyden.values import replace
 from tests.channels.stored_order import (
     CREDIT,

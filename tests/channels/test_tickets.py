@@ -12,13 +12,13 @@ from leyden.channels.books.verify import verify
 from leyden.channels.checkout import TicketMaker, record_payment
 from leyden.channels.money import corrections, credit
 from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import GONE, InvoiceState, Outpoint, Output
 from leyden.channels.rules.pricing import Quote
 from leyden.channels.shop import TICKET, WITHDRAWAL
 from leyden.channels.tickets.outstanding import OrderBook
 from leyden.channels.tickets.rules.tickets import (
-    Lease,
     NoTicket,
     Progress,
     Ticket,

@@ -10,9 +10,10 @@ from leyden.channels import quotes
 from leyden.channels.books.verify import verify
 from leyden.channels.money import corrections, credit
 from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.pricing import Channel, Terms
-from leyden.channels.tickets.rules.tickets import Lease, Progress, TicketState
+from leyden.channels.tickets.rules.tickets import Progress, TicketState
 from leyden.channels.tickets.tickets import apply_progress
 from leyden.values import replace
 from tests.channels.shop_harness import (

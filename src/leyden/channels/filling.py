@@ -8,10 +8,10 @@ from collections.abc import Iterable
 from leyden.base.rules.units import Sats
 from leyden.channels.holding import entry
 from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Entry, Reason
 from leyden.channels.rules.orders import Event, Order, advance
 from leyden.channels.sources import SOURCES
-from leyden.channels.tickets.rules.tickets import Lease
 from leyden.channels.unit_of_work import UnitOfWork
 
 

@@ -41,10 +41,10 @@ from leyden.channels.holding import credit, hand_back, settle
 from leyden.channels.payment_sweep import look_up
 from leyden.channels.refunds import refund
 from leyden.channels.rules import ledger, pricing
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Reason
 from leyden.channels.rules.orders import ENDED, Event, Order, Status, advance
 from leyden.channels.shop import Shop
-from leyden.channels.tickets.rules.tickets import Lease
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import SellerAway, SoldOut
 
