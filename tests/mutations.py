@@ -112,7 +112,7 @@ GUARDS = (
     ),
     Guard(
         "an order that is known is looked at again once it is locked",
-        "channels/checkout.py",
+        "channels/tickets/ticket_source.py",
         "    order = work.order(made.order.id)\n    if order.status in ENDED:\n",
         "    order = made.order\n    if order.status in ENDED:\n",
         "tests/channels/test_tickets.py",
@@ -297,14 +297,14 @@ GUARDS = (
     ),
     Guard(
         "a payment is taken only if it is still held",
-        "channels/checkout.py",
+        "channels/tickets/ticket_source.py",
         "elif order.held_htlc and not await _settle(shop, order):",
         "elif order.held_htlc and not (await _settle(shop, order), True):",
         "tests/channels/test_tickets.py",
     ),
     Guard(
         "how an order was paid is looked at again before its ticket is kept",
-        "channels/checkout.py",
+        "channels/tickets/ticket_source.py",
         "if order.held_htlc != made.order.held_htlc:",
         "if False:",
         "tests/channels/test_tickets.py",
@@ -393,7 +393,7 @@ GUARDS = (
     ),
     Guard(
         "a ticket is kept by whoever still has its task, and by nobody else",
-        "channels/checkout.py",
+        "channels/tickets/ticket_source.py",
         "            await complete_all(tx, [each.due for each in made])\n",
         "",
         "tests/channels/test_tickets.py",

@@ -9,7 +9,7 @@ from leyden.base.database.statements import Statement
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.work import Work
 from leyden.channels.books.verify import verify
-from leyden.channels.checkout import TicketMaker, record_payment
+from leyden.channels.checkout import record_payment
 from leyden.channels.money import corrections, credit
 from leyden.channels.rules import ledger
 from leyden.channels.rules.leases import Lease
@@ -25,6 +25,7 @@ from leyden.channels.tickets.rules.tickets import (
     TicketState,
 )
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.tickets.ticket_source import TicketMaker
 from leyden.channels.tickets.tickets import apply_progress
 from leyden.errors import SoldOut, Stale
 from leyden.values import replace

@@ -12,7 +12,7 @@ from leyden.base.http import csv_responses, turns
 from leyden.base.http.csv_responses import Cells, Sheet
 from leyden.base.http.operations import Request
 from leyden.base.rules.times import from_us, to_us
-from leyden.channels import checkout, leased_channels, orders, quotes
+from leyden.channels import leased_channels, orders, quotes
 from leyden.channels.api.flow_schemas import (
     ChannelWish,
     cancelled,
@@ -27,6 +27,7 @@ from leyden.channels.rules.customer_ledger import CustomerEntry
 from leyden.channels.rules.orders import Order
 from leyden.channels.rules.pricing import ChannelKind
 from leyden.channels.shop import Shop
+from leyden.channels.tickets.ticket_source import open_ticket, wait_for_ticket
 from leyden.errors import Malformed, TreasuryAway
 from leyden.schemas.credit import (
     BalanceAnswer,
@@ -83,7 +84,7 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
         now=request.now,
     )
     if order.paid:
-        order = await checkout.wait_for_ticket(shop, order)
+        order = await wait_for_ticket(shop, order)
     return await _ordered(shop, order)
 
 
@@ -107,7 +108,7 @@ async def cancel(request: Request, body: OrderReference) -> CancelledOrder:
         actor=request.principal.actor,
         now=request.now,
     )
-    return cancelled(order, checkout.open_ticket(shop, order))
+    return cancelled(order, open_ticket(shop, order))
 
 
 async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
@@ -124,7 +125,7 @@ async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
     uri = await reservations.seller_uri(shop.database.reader)
     return OrdersAnswer(
         orders=[
-            ordered(each, checkout.open_ticket(shop, each), channels.get(each.id), uri)
+            ordered(each, open_ticket(shop, each), channels.get(each.id), uri)
             for each in shown
         ],
         next_cursor=_cursor(shown[-1]) if len(found) > query.limit else "",
@@ -218,7 +219,7 @@ async def _ordered(shop: Shop, order: Order) -> OrderAnswer:
     uri = ""
     if order.kind is ChannelKind.DIRECT:
         uri = await reservations.seller_uri(reader)
-    ticket = checkout.open_ticket(shop, order)
+    ticket = open_ticket(shop, order)
     return ordered(order, ticket, channels.get(order.id), uri)
 
 

@@ -3,12 +3,13 @@
 from datetime import datetime
 
 from leyden.base.rules.units import Sats
-from leyden.channels import checkout, leased_channels, orders
+from leyden.channels import leased_channels, orders
 from leyden.channels.direct.rows.fundings import KnownBump
 from leyden.channels.leased_channels import LeasedChannel
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import OutputState
 from leyden.channels.shop import Shop
+from leyden.channels.tickets import ticket_source
 from leyden.values import Struct, hiding
 
 
@@ -58,7 +59,7 @@ async def track(shop: Shop, organization_id: str, order_id: str) -> Tracked:
         seen=Sats(sum(o.sats for o in outputs if o.state is OutputState.SEEN)),
         arrived=Sats(sum(o.sats for o in outputs if o.state in counted)),
         confirmations=shop.rules.confirmations.needed(order.to_be_paid),
-        ticket=checkout.open_ticket(shop, order),
+        ticket=ticket_source.open_ticket(shop, order),
         channel=channels.get(order_id),
         bumps=tuple(bumps),
         lost=order.status is Status.FAILED and Status.FILLED in dict(steps),
