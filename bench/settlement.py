@@ -63,6 +63,7 @@ from leyden.channels.rules.payments import (
 from leyden.channels.rules.pricing import AuctionTerms, Channel, Terms, quote
 from leyden.channels.shop import Shop
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.errors import TreasuryAway
 from tests.fakes.payments import FakePayments
 
@@ -217,6 +218,7 @@ async def settle(database: Database, payments: int) -> float:
         database=database,
         sealer=Sealer(Keyring.new()),
         payments=Telling(news(payments)),
+        sources=SOURCES,
         market=SimulatedMarket(),
         clock=utc_now,
     )

@@ -105,7 +105,11 @@ MODULES = (
         "channels/test_credit.py",
         "channels/test_coupons.py",
     ),
-    _of("channels/direct/reservations.py", "channels/test_reservations.py"),
+    _of(
+        "channels/direct/reservations.py",
+        "channels/test_reservations.py",
+        "channels/test_lsps1_limits.py",
+    ),
     _of("channels/direct/seller_balance.py", "channels/test_seller_balance.py"),
     _of("channels/direct/zero_conf.py", "channels/test_zero_conf.py"),
     _of("channels/sources.py", "channels/test_channel_sources.py"),
@@ -117,7 +121,11 @@ MODULES = (
         "channels/test_settlement.py",
     ),
     _of("channels/direct/direct_source.py", "channels/test_channel_sources.py"),
-    _of("channels/direct/lsps1/limits.py", "channels/test_lsps1_limits.py"),
+    _of(
+        "channels/direct/lsps1/limits.py",
+        "channels/test_lsps1_limits.py",
+        "channels/test_lsps1.py",
+    ),
     _of("channels/direct/lsps1/answers.py", "channels/test_lsps1_answers.py"),
 )
 

@@ -41,6 +41,7 @@ from leyden.channels.shop import (
 from leyden.channels.tickets import ticket_source, tickets
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.channels.tickets.ticket_source import TicketMaker
+from leyden.channels.wiring.shop import SOURCES
 from leyden.errors import Away, Stale
 from tests.base.due_tasks import claim_due
 from tests.conftest import NOW
@@ -93,6 +94,7 @@ class ShopHarness:
             database=self.database,
             sealer=self.sealer,
             payments=self.payments,
+            sources=SOURCES,
             market=self.market,
             seller=self.seller,
             dialing=self.dialing,

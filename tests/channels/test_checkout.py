@@ -15,6 +15,7 @@ from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import Invoice, InvoiceState, Outpoint, Output
 from leyden.channels.shop import CLOSING, OPENING, TICKET, ShopSettings
 from leyden.channels.tickets.ticket_source import TicketMaker, wait_for_ticket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.values import replace
 from tests.channels import test_direct_channels as direct
 from tests.channels.shop_harness import LIGHTHOUSE, ShopHarness, request_of
@@ -35,7 +36,7 @@ PAID = ORDER.with_changes(status=Status.CREATING, paid_at=LATER, offered=True)
 
 async def hear(stored_order: StoredOrder, told: Invoice | Output) -> Order:
     async with stored_order.deciding() as (work, order):
-        checkout.decide(work, order.id, told, ShopSettings())
+        checkout.decide(work, order.id, told, ShopSettings(), SOURCES)
     return await stored_order.order()
 
 

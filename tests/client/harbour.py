@@ -33,6 +33,7 @@ from leyden.channels.money import credit
 from leyden.channels.payment_stream import listen
 from leyden.channels.shop import Shop, ShopSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.client import Client
 from leyden.events.dispatchers import Dispatcher
 from leyden.events.tails import Tails
@@ -149,6 +150,7 @@ class Harbour:
             database=database,
             sealer=sealer,
             payments=self.payments,
+            sources=SOURCES,
             market=SimulatedMarket(),
             seller=self.seller,
             clock=utc_now,

@@ -29,6 +29,7 @@ from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.pricing import Channel
 from leyden.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
 from leyden.channels.tickets import ticket_source
+from leyden.channels.wiring.shop import SOURCES
 from leyden.errors import Away, NotAllowed, NotFound, Stale, Taken
 from leyden.values import replace
 from tests.channels.shop_harness import CHANNEL, PRICE, request_of
@@ -68,6 +69,7 @@ async def shop_of(url: str, folder: Path) -> Shop:
         database=await open_database(url),
         sealer=Sealer(KEYRING),
         payments=SharedTreasury(folder / "treasury"),
+        sources=SOURCES,
         market=SharedMarket(folder / "market"),
         seller=SharedSeller(folder / "seller"),
         clock=utc_now,

@@ -30,6 +30,7 @@ from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import Channel
 from leyden.channels.shop import EVERYTHING, Shop, ShopSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.wallet import opened
 from tests.channels.contracts.treasuries import Harbour, LndWorld
@@ -66,6 +67,7 @@ class Rails:
             database=self.database,
             sealer=self.sealer,
             payments=self.world.payments,
+            sources=SOURCES,
             market=self.market,
             clock=self.now,
             rules=_RULES,

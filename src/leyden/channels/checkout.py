@@ -29,8 +29,7 @@ from leyden.channels.rules.payments import (
     Output,
     PaymentUpdate,
 )
-from leyden.channels.shop import CLOSING, TICKET, Shop, ShopSettings
-from leyden.channels.sources import SOURCES
+from leyden.channels.shop import CLOSING, TICKET, Shop, ShopSettings, Sources
 from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.errors import Away, Stale
 
@@ -155,7 +154,7 @@ async def _record(
             # Sorted by order id, so that rows written together share few pages of the
             # database. The sort is stable: updates of one order keep their order.
             for order_id, update in sorted(unbooked, key=itemgetter(0)):
-                decide(work, order_id, update, shop.rules)
+                decide(work, order_id, update, shop.rules, shop.sources)
             await work.flush(tx)
 
     await retry_while_stale(step)
@@ -167,7 +166,11 @@ def _may_credit(update: PaymentUpdate) -> bool:
 
 
 def decide(
-    work: UnitOfWork, order_id: str, update: PaymentUpdate, rules: ShopSettings
+    work: UnitOfWork,
+    order_id: str,
+    update: PaymentUpdate,
+    rules: ShopSettings,
+    sources: Sources,
 ) -> None:
     """Book a payment update, unless already booked, and advance its order."""
     order = work.order(order_id)
@@ -177,7 +180,7 @@ def decide(
         _hold_htlc(work, order, update)
     else:
         invoices.record(work, order, update)
-    start_ticket(work, work.order(order_id))
+    start_ticket(work, work.order(order_id), sources)
 
 
 def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
@@ -212,13 +215,13 @@ def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
     )
 
 
-def start_ticket(work: UnitOfWork, order: Order) -> Order:
+def start_ticket(work: UnitOfWork, order: Order, sources: Sources) -> Order:
     """Queue the ticket or channel once the whole price is paid; else do nothing."""
     if order.status is not Status.WAITING_PAYMENT:
         return order
     if work.holds(order) < order.total_fee:
         return order
-    task = SOURCES[order.kind].task
+    task = sources[order.kind].task
     paid = advance(order, Event.PAID, paid_at=work.now, offered=task == TICKET)
     work.put(task, order.id)
     if order.invoice is InvoiceState.OPEN:

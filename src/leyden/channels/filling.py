@@ -11,17 +11,18 @@ from leyden.channels.rules import ledger
 from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Entry, Reason
 from leyden.channels.rules.orders import Event, Order, advance
-from leyden.channels.sources import SOURCES
 from leyden.channels.unit_of_work import UnitOfWork
 
 
-def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
+def fill(
+    work: UnitOfWork, order: Order, lease: Lease, *, account: str, payee: str
+) -> None:
     """Spend the money held for the order: the seller's share, and our fee.
 
-    What the seller did not use of its share goes back to the buyer.
+    What the seller did not use of its share goes back to the buyer. `account` is the
+    seller's in the ledger, `payee` the same in words.
     """
     held = work.holds(order)
-    source = SOURCES[order.kind]
     to_seller = min(lease.cost, held)
     unused = min(order.unused_fee(lease), held - to_seller)
     work.keep_lease(order.id, lease)
@@ -36,7 +37,7 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
             key=f"matched:{order.id}:{target}",
         )
         for what, target, sats in (
-            (Reason.AUCTION, source.account, to_seller),
+            (Reason.AUCTION, account, to_seller),
             (Reason.EARNED, ledger.EARNED, held - to_seller - unused),
         )
         if sats
@@ -47,10 +48,10 @@ def fill(work: UnitOfWork, order: Order, lease: Lease) -> None:
             order,
             lease.cost - held,
             source=ledger.CORRECTIONS,
-            target=source.account,
+            target=account,
             what=Reason.AUCTION,
             key=f"matched:{order.id}:loss",
-            note=f"the {source.payee} took more than was charged for it",
+            note=f"the {payee} took more than was charged for it",
         )
         work.post([loss])
     work.move(advance(order, Event.MATCHED))

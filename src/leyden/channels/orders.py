@@ -8,13 +8,11 @@ from leyden.base.rules.sign_in import Right
 from leyden.channels import order_events, quotes, sources
 from leyden.channels.checkout import start_ticket
 from leyden.channels.cover import Cover, cover_of, covering_entries
-from leyden.channels.direct.reservations import Reservation
 from leyden.channels.holding import end
 from leyden.channels.rules.orders import Event, Order, Status, advance
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import Channel
-from leyden.channels.shop import EVERYTHING, EXPIRY, TICKETS, Shop
-from leyden.channels.sources import ChannelSource
+from leyden.channels.shop import EVERYTHING, EXPIRY, TICKETS, Reserve, Shop, Sources
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import LeydenError, NotAllowed, NotFound, Stale, TreasuryAway
 from leyden.people import quotas
@@ -45,8 +43,8 @@ async def create(
     """
     if (made := await shop.database.reader.orders.find(order_id)) is not None:
         return _own(made, organization_id)
-    source = sources.of(shop, channel).source
-    priced = await quotes.price(shop, source, organization_id, channel, now=now)
+    sources.of(shop, channel)  # raise if nobody sells it
+    priced = await quotes.price(shop, organization_id, channel, now=now)
     cover = await cover_of(shop.database.reader, organization_id, priced)
     order = Order(
         id=order_id,
@@ -58,9 +56,9 @@ async def create(
         credit_used=cover.credit_used,
         charged=cover.charged,
     )
-    reservation = await source.prepare(order)
+    reserve = await shop.sources[order.kind].prepare(shop, order)
     if not order.to_be_paid:
-        return await _place(shop, source, order, cover, reservation, actor=actor)
+        return await _place(shop, order, cover, reserve, actor=actor)
     await quotas.keep_place(
         shop.database,
         shop.rules.quotas,
@@ -71,7 +69,7 @@ async def create(
     )
     try:
         order = await with_request(shop, order)
-        return await _place(shop, source, order, cover, reservation, actor=actor)
+        return await _place(shop, order, cover, reserve, actor=actor)
     except LeydenError:
         await quotas.leave_place(shop.database, order_id)
         raise
@@ -95,13 +93,7 @@ async def with_request(shop: Shop, order: Order, *, with_address: bool = True) -
 
 
 async def _place(
-    shop: Shop,
-    source: ChannelSource,
-    order: Order,
-    cover: Cover,
-    reservation: Reservation | None,
-    *,
-    actor: str,
+    shop: Shop, order: Order, cover: Cover, reserve: Reserve, *, actor: str
 ) -> Order:
     """Store the order if cover and coins are still available; count it as unpaid."""
     now, organization_id = order.created, order.organization_id
@@ -110,7 +102,7 @@ async def _place(
         if await cover_of(tx, organization_id, order.quote) != cover:
             raise Stale("credit was spent in the meantime")
         has_place = await tx.quotas.leave_place(order.id)
-        if (placed := await add(tx, source, order, reservation)) is None:
+        if (placed := await add(tx, order, reserve, shop.sources)) is None:
             if (made := await tx.orders.find(order.id)) is None:
                 raise known_address()
             return _own(made, organization_id)
@@ -135,7 +127,7 @@ def known_address() -> TreasuryAway:
 
 
 async def add(
-    tx: Stores, source: ChannelSource, order: Order, reservation: Reservation | None
+    tx: Stores, order: Order, reserve: Reserve, sources: Sources
 ) -> Order | None:
     """Store a new order, whoever ordered it; return None if it is known.
 
@@ -143,13 +135,13 @@ async def add(
     """
     if not await tx.orders.add(order):
         return None
-    await source.reserve(tx, order, reservation)
+    await reserve(tx, order)
     work = await UnitOfWork.load(tx, [order.id], now=order.created)
     work.post(covering_entries(order))
     tx.events.add(order_events.of_new(order), at=order.created)
     if order.to_be_paid:
         work.put(EXPIRY, order.id, due=order.expires)
-    order = start_ticket(work, order)
+    order = start_ticket(work, order, sources)
     await work.flush(tx)
     return order
 

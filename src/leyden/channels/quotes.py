@@ -9,7 +9,6 @@ from leyden.channels.rules import ledger
 from leyden.channels.rules.pricing import Channel, Quote
 from leyden.channels.rules.sources import Source
 from leyden.channels.shop import Shop
-from leyden.channels.sources import ChannelSource
 
 # A stored quote is returned again if it is newer than this.
 _FRESH = timedelta(minutes=1)
@@ -32,8 +31,8 @@ async def quote(
 
     The price holds for ten minutes.
     """
-    chosen = sources.of(shop, channel)
-    priced = await chosen.source.price(channel)
+    source = sources.of(shop, channel)
+    priced = await shop.sources[channel.kind].price(shop, channel)
     reader = shop.database.reader
     found = await reader.quotes.find(organization_id, channel, since=now - _FRESH)
     if found is None or found[0] != priced:
@@ -42,16 +41,11 @@ async def quote(
         found = priced, now
     credit = await reader.ledger.balance(ledger.credit(organization_id))
     used = min(credit, priced.total_fee)
-    return Offer(priced, used, found[1] + _FRESH, chosen.name)
+    return Offer(priced, used, found[1] + _FRESH, source)
 
 
 async def price(
-    shop: Shop,
-    source: ChannelSource,
-    organization_id: str,
-    channel: Channel,
-    *,
-    now: datetime,
+    shop: Shop, organization_id: str, channel: Channel, *, now: datetime
 ) -> Quote:
     """Return the quoted price while it is valid, otherwise the current one."""
     # Stored for a minute longer than it is valid, so that it is not rewritten each
@@ -60,4 +54,6 @@ async def price(
     found = await shop.database.reader.quotes.find(
         organization_id, channel, since=since
     )
-    return found[0] if found else await source.price(channel)
+    if found:
+        return found[0]
+    return await shop.sources[channel.kind].price(shop, channel)

@@ -392,7 +392,7 @@ def _book(work: UnitOfWork, order: Order, lease: Lease, *, settled: bool) -> Non
         key=f"opened:{order.id}:surplus",
     )
     order = work.change(order.with_changes(channel_point=lease.channel_point))
-    fill(work, order, lease)
+    fill(work, order, lease, account=ledger.SELLER, payee="channel")
 
 
 def _lock_left(order: Order, height: int) -> int:

@@ -24,14 +24,13 @@ from leyden.base.database.stores import Stores
 from leyden.base.rules.alarms import Finding, Kind
 from leyden.base.tasks.steps import ClaimedTask, complete_all
 from leyden.channels.batcher import Batcher
-from leyden.channels.direct.reservations import Reservation
 from leyden.channels.holding import credit, settle
 from leyden.channels.refunds import refund
 from leyden.channels.rules import ledger, pricing
 from leyden.channels.rules.ledger import Reason
 from leyden.channels.rules.orders import ENDED, Event, Order, Status, advance
 from leyden.channels.rules.pricing import Channel, Quote
-from leyden.channels.shop import TICKET, WITHDRAWAL, Shop, ticket_purpose
+from leyden.channels.shop import TICKET, WITHDRAWAL, Reserve, Shop, ticket_purpose
 from leyden.channels.tickets.rules.tickets import NoTicket, Ticket
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import MarketAway, NotFound, SoldOut, Stale
@@ -52,21 +51,15 @@ class TicketSource:
     """An auction, whose tickets any node can register."""
 
     task = TICKET
-    account = ledger.AUCTION
-    payee = "auction"
 
-    def __init__(self, shop: Shop) -> None:
-        self._shop = shop
-
-    async def price(self, channel: Channel) -> Quote:
+    async def price(self, shop: Shop, channel: Channel) -> Quote:
         """Return the price at the auction's current terms."""
-        auction = await self._shop.market.terms()
-        return pricing.quote(channel, self._shop.rules.terms, auction)
+        return pricing.quote(channel, shop.rules.terms, await shop.market.terms())
 
-    async def prepare(self, order: Order) -> Reservation | None:
+    async def prepare(self, shop: Shop, order: Order) -> Reserve:
         """Raise SoldOut if nobody sells; accept the order if the auction is away."""
         try:
-            await self._shop.market.ready(order.quote)
+            await shop.market.ready(order.quote)
         except SoldOut:
             raise
         except MarketAway as error:
@@ -74,12 +67,11 @@ class TicketSource:
                 "accepted an order while the auction is unavailable",
                 extra={"why": str(error)},
             )
-        return None
+        return _reserve_nothing
 
-    async def reserve(
-        self, tx: Stores, order: Order, reservation: Reservation | None
-    ) -> None:
-        """Reserve nothing: an auction has no reservations."""
+
+async def _reserve_nothing(tx: Stores, order: Order) -> None:
+    """Reserve nothing: an auction has no reservations."""
 
 
 # 1. The ticket is created.
