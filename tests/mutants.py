@@ -112,7 +112,11 @@ MODULES = (
     ),
     _of("channels/direct/seller_balance.py", "channels/test_seller_balance.py"),
     _of("channels/direct/zero_conf.py", "channels/test_zero_conf.py"),
-    _of("channels/sources.py", "channels/test_channel_sources.py"),
+    _of(
+        "channels/sources.py",
+        "channels/test_channel_sources.py",
+        "channels/test_ordering.py",
+    ),
     _of(
         "channels/tickets/ticket_source.py",
         "channels/test_channel_sources.py",

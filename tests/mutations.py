@@ -227,13 +227,13 @@ GUARDS = (
     Guard(
         "credit is counted again once it is locked",
         "channels/orders.py",
-        "if await cover_of(tx, organization_id, order.quote) != cover:",
+        "if await _cover_of(tx, organization_id, order.quote) != cover:",
         "if False:",
         "tests/channels/api/flow/test_create.py",
     ),
     Guard(
         "a corporate account has a limit",
-        "channels/cover.py",
+        "channels/orders.py",
         "if owed + rest > limit:",
         "if False:",
         "tests/channels/api/flow/test_create.py",

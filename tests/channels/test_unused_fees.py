@@ -6,7 +6,7 @@ import pytest
 
 from leyden.base.database.statements import Statement
 from leyden.base.rules.units import Sats
-from leyden.channels import quotes
+from leyden.channels import sources
 from leyden.channels.books.verify import verify
 from leyden.channels.money import corrections, credit
 from leyden.channels.rules import ledger
@@ -343,7 +343,7 @@ async def test_what_was_said_with_the_price_holds_for_its_order(
 async def test_a_quote_that_holds_says_for_its_order_what_comes_back(
     harness: ShopHarness,
 ) -> None:
-    await quotes.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
+    await sources.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
     keep(harness)
     harness.now += timedelta(minutes=9)
     assert not (await harness.create()).quote.keeps_unused_fee
@@ -353,7 +353,7 @@ async def test_a_quote_that_holds_says_for_its_order_what_comes_back(
 
 async def test_a_quote_that_keeps_it_holds_too(harness: ShopHarness) -> None:
     keep(harness)
-    await quotes.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
+    await sources.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
     keep(harness, keeps=False)
     order = await paid(harness)
     await matched(harness, order)

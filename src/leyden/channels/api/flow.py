@@ -12,7 +12,7 @@ from leyden.base.http import csv_responses, turns
 from leyden.base.http.csv_responses import Cells, Sheet
 from leyden.base.http.operations import Request
 from leyden.base.rules.times import from_us, to_us
-from leyden.channels import leased_channels, orders, quotes
+from leyden.channels import leased_channels, orders, sources
 from leyden.channels.api.flow_schemas import (
     ChannelWish,
     cancelled,
@@ -59,7 +59,7 @@ async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     channel = await destinations.resolve(
         shop, organization_id, body.channel(), node=body.node
     )
-    offer = await quotes.quote(shop, organization_id, channel, now=request.now)
+    offer = await sources.quote(shop, organization_id, channel, now=request.now)
     return quoted(offer.quote, offer.credit_used, offer.source)
 
 
