@@ -90,9 +90,9 @@ MODULES = (
         "channels/test_holding.py",
         "channels/test_unit_of_work.py",
     ),
-    _of("channels/holding.py", "channels/test_holding.py"),
     _of(
-        "channels/filling.py",
+        "channels/holding.py",
+        "channels/test_holding.py",
         "channels/test_filling.py",
         "channels/test_unused_fees.py",
     ),

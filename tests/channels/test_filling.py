@@ -5,7 +5,7 @@ from functools import partial
 import pytest
 
 from leyden.base.rules.units import Sats
-from leyden.channels.filling import fill, undo
+from leyden.channels.holding import fill, undo
 from leyden.channels.rules import ledger
 from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Entry, Reason

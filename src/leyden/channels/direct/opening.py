@@ -36,8 +36,7 @@ from leyden.channels.direct.rules.openings import (
     OpeningState,
     SellerWallet,
 )
-from leyden.channels.filling import fill
-from leyden.channels.holding import credit, hand_back, settle
+from leyden.channels.holding import credit, fill, hand_back, settle
 from leyden.channels.payment_sweep import look_up
 from leyden.channels.refunds import refund
 from leyden.channels.rules import ledger, pricing

@@ -11,8 +11,7 @@ import time
 from collections.abc import Sequence
 
 from leyden.base.tasks.steps import ClaimedTask
-from leyden.channels.filling import fill
-from leyden.channels.holding import end
+from leyden.channels.holding import end, fill
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Event, Order, Status, advance
 from leyden.channels.shop import Shop
