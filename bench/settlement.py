@@ -51,7 +51,7 @@ from leyden.base.rules.times import utc_now
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
-from leyden.channels.payment_stream import listen
+from leyden.channels.checkout import listen
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import (

@@ -29,8 +29,8 @@ from leyden.base.platform import Platform
 from leyden.base.rules.times import utc_now
 from leyden.base.settings import Settings
 from leyden.base.tasks.worker import Worker
+from leyden.channels.checkout import listen
 from leyden.channels.money import credit
-from leyden.channels.payment_stream import listen
 from leyden.channels.shop import Shop, ShopSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.channels.wiring.shop import SOURCES

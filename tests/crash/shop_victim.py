@@ -22,9 +22,9 @@ from leyden.base.rules.times import utc_now
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.worker import Worker
 from leyden.channels import orders
+from leyden.channels.checkout import listen
 from leyden.channels.money import credit
 from leyden.channels.money.rules.coupons import Coupon
-from leyden.channels.payment_stream import listen
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.pricing import Channel
 from leyden.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings

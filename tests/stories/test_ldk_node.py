@@ -26,10 +26,10 @@ from leyden.base.rules.times import utc_now
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
+from leyden.channels.checkout import listen
 from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules.openings import LSPS
-from leyden.channels.payment_stream import listen
 from leyden.channels.payments.lnd import LndPayments
 from leyden.channels.shop import LSPS1, Lsps1Settings, Shop, ShopSettings
 from leyden.channels.tickets.simulated import SimulatedMarket

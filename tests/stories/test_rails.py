@@ -22,8 +22,8 @@ from leyden.base.rules.units import Sats
 from leyden.base.tasks.worker import Worker
 from leyden.channels import orders
 from leyden.channels.books.verify import verify
+from leyden.channels.checkout import listen
 from leyden.channels.money import credit
-from leyden.channels.payment_stream import listen
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import InvoiceState

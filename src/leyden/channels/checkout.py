@@ -1,7 +1,10 @@
 """The path from a payment to what was paid for being due.
 
-1. `select_unbooked`: of what the treasury reports, what is ours and not booked.
-2. `record_payments`: an HTLC that the treasury holds for us is booked as held for its
+1. `listen`: the treasury reports payments. Many are booked at once, so that they share
+   commits. One that can't be booked while the database is away is not lost: the next
+   sweep finds it (payment_sweep.py).
+2. `select_unbooked`: of these, what is ours and not booked.
+3. `record_payments`: an HTLC that the treasury holds for us is booked as held for its
    order. Once the whole price is held, the order is `creating`, and its ticket or
    channel is due. Coins (outputs.py) and credit (orders.py) lead to the same state.
 
@@ -9,8 +12,10 @@ tickets/ticket_source.py and direct/opening.py follow the order from here. Each 
 be repeated, and after a crash the next run of the same step completes it.
 """
 
+import asyncio
 import logging
 from collections.abc import Sequence
+from contextlib import aclosing
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Final
@@ -29,14 +34,66 @@ from leyden.channels.rules.payments import (
     Output,
     PaymentUpdate,
 )
-from leyden.channels.shop import CLOSING, TICKET, Shop, ShopSettings, Sources
+from leyden.channels.shop import (
+    CLOSING,
+    EVERYTHING,
+    SWEEP,
+    TICKET,
+    Shop,
+    ShopSettings,
+    Sources,
+)
 from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
-from leyden.errors import Away, Stale
+from leyden.errors import Away, LeydenError, Stale
 
 log = logging.getLogger(__name__)
 
 # Each sweep tries again, and the treasury is compared with the ledger once a day.
 _FOUND_AGAIN_WITHIN: Final = timedelta(hours=26)
+# More would block the event loop for longer than other requests should wait.
+_AT_ONCE = 512
+_MOST_WAITING = 8 * _AT_ONCE
+
+
+async def listen(shop: Shop, *, pause_s: float = 1.0) -> None:
+    """Book payment updates as they arrive, until cancelled.
+
+    Any number of processes may listen: an update that arrives twice is booked
+    once. Whenever the treasury is reachable again after an outage, the
+    payments of that time are looked up.
+    """
+    while True:
+        try:
+            async with shop.database.transaction() as tx:
+                await tx.tasks.put(SWEEP, EVERYTHING, due=shop.clock())
+            await _book_updates(shop)
+        except* LeydenError as group:
+            why = {str(error) for error in group.exceptions}
+            log.warning("can't follow payments", extra={"why": ", ".join(sorted(why))})
+        except* Exception:  # a message that we cannot parse: the next ones may be fine
+            log.exception("can't parse the treasury's response")
+        await asyncio.sleep(pause_s)
+
+
+async def _book_updates(shop: Shop) -> None:
+    """Book updates until the stream ends or an update cannot be booked.
+
+    The next batch gathers while one is being committed; updates are booked in
+    the order in which they arrive.
+    """
+    queue: asyncio.Queue[PaymentUpdate] = asyncio.Queue(_MOST_WAITING)
+
+    async def book() -> None:
+        while True:
+            batch = [await queue.get()]
+            while len(batch) < _AT_ONCE and not queue.empty():
+                batch.append(queue.get_nowait())
+            await record_payments(shop, batch, now=shop.clock())
+
+    async with asyncio.TaskGroup() as group, aclosing(shop.payments.watch()) as updates:
+        group.create_task(book())
+        async for update in updates:
+            await queue.put(update)
 
 
 async def select_unbooked(

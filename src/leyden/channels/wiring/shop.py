@@ -11,12 +11,12 @@ from leyden.base.background import background
 from leyden.base.platform import Platform
 from leyden.base.rules.units import BLOCKS_PER_DAY, Sats
 from leyden.base.settings import Settings
+from leyden.channels.checkout import listen
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.direct.direct_source import DirectSource
 from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules.fundings import FundingRules
-from leyden.channels.payment_stream import listen
 from leyden.channels.payments.lnd import LndPayments
 from leyden.channels.rules import sources
 from leyden.channels.rules.pricing import ChannelKind, Terms

@@ -19,9 +19,9 @@ from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
+from leyden.channels.checkout import listen
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.money import credit
-from leyden.channels.payment_stream import listen
 from leyden.channels.rules.payments import PaymentRequest
 from leyden.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
