@@ -114,9 +114,7 @@ class ChannelWish(
 async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     """Return a quote."""
     shop, organization_id = _shop(request), request.principal.organization_id
-    channel = await destinations.resolve(
-        shop, organization_id, body.channel(), node=body.node
-    )
+    channel = await _channel(shop, organization_id, body)
     offer = await sources.quote(shop, organization_id, channel, now=request.now)
     return _quoted(offer.quote, offer.credit_used, offer.source)
 
@@ -130,9 +128,7 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
     """
     shop = _shop(request)
     organization_id = request.principal.organization_id
-    channel = await destinations.resolve(
-        shop, organization_id, body.channel(), node=body.node
-    )
+    channel = await _channel(shop, organization_id, body)
     order = await orders.create(
         shop,
         organization_id,
@@ -188,6 +184,19 @@ async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
         ],
         next_cursor=_cursor(shown[-1]) if len(found) > query.limit else "",
     )
+
+
+async def _channel(shop: Shop, organization_id: str, body: ChannelWish) -> Channel:
+    """Return the requested channel, with the node that gets it if it names one."""
+    channel = body.channel()
+    if body.node or body.node_id:
+        return await destinations.resolve(
+            shop, organization_id, channel, node=body.node
+        )
+    for field in ("announce", "zero_conf"):
+        if getattr(body, field):
+            raise Malformed(f"{field}: needs node or node_id")
+    return channel
 
 
 def _shop(request: Request) -> Shop:
