@@ -261,7 +261,7 @@ GUARDS = (
     ),
     Guard(
         "a ticket is made only where the account has room for it",
-        "channels/tickets/offers.py",
+        "channels/tickets/pool.py",
         "if account.available < outstanding + may_take(quote):",
         "if False:",
         "tests/channels/tickets/test_pool.py",

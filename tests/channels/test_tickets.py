@@ -17,7 +17,7 @@ from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import GONE, InvoiceState, Outpoint, Output
 from leyden.channels.rules.pricing import Quote
 from leyden.channels.shop import TICKET, WITHDRAWAL
-from leyden.channels.tickets.outstanding import OrderBook
+from leyden.channels.tickets.book import OrderBook
 from leyden.channels.tickets.rules.tickets import (
     NoTicket,
     Progress,
