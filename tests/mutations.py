@@ -371,7 +371,7 @@ GUARDS = (
     ),
     Guard(
         "all coins are told of first",
-        "channels/payments/watching.py",
+        "channels/payments/lnd.py",
         "self._reported_to = 0  #",
         "self._reported_to = 10**9  #",
         "tests/channels/contracts/test_payments.py",
