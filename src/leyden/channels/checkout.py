@@ -237,7 +237,7 @@ def decide(
         _hold_htlc(work, order, update)
     else:
         invoices.record(work, order, update)
-    start_ticket(work, work.order(order_id), sources)
+    start_if_paid(work, work.order(order_id), sources)
 
 
 def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
@@ -272,7 +272,7 @@ def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
     )
 
 
-def start_ticket(work: UnitOfWork, order: Order, sources: Sources) -> Order:
+def start_if_paid(work: UnitOfWork, order: Order, sources: Sources) -> Order:
     """Queue the ticket or channel once the whole price is paid; else do nothing."""
     if order.status is not Status.WAITING_PAYMENT:
         return order

@@ -7,7 +7,7 @@ from leyden.base.database.stores import Stores
 from leyden.base.rules.sign_in import Right
 from leyden.base.rules.units import Sats
 from leyden.channels import order_events, sources
-from leyden.channels.checkout import start_ticket
+from leyden.channels.checkout import start_if_paid
 from leyden.channels.holding import end, entry
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
@@ -170,7 +170,7 @@ async def add(
     tx.events.add(order_events.of_new(order), at=order.created)
     if order.to_be_paid:
         work.put(EXPIRY, order.id, due=order.expires)
-    order = start_ticket(work, order, sources)
+    order = start_if_paid(work, order, sources)
     await work.flush(tx)
     return order
 
