@@ -40,6 +40,7 @@ from leyden.channels import shop as shop_rules
 from leyden.channels.rules.pricing import Channel
 from leyden.channels.shop import Shop
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.nodes import creation
 from leyden.nodes import fleet as fleet_rules
 from leyden.nodes.certificates.authority import open_or_create
@@ -214,6 +215,7 @@ async def _opened(folder: Path) -> AsyncIterator[Platform]:
             database=platform.database,
             sealer=platform.sealer,
             payments=FakePayments(),
+            sources=SOURCES,
             market=SimulatedMarket(),
             clock=utc_now,
             rules=shop_rules.ShopSettings(quotas=limits(platform.settings)),

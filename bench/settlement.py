@@ -51,7 +51,7 @@ from leyden.base.rules.times import utc_now
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
-from leyden.channels.payment_stream import listen
+from leyden.channels.checkout import listen
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import (
@@ -63,6 +63,7 @@ from leyden.channels.rules.payments import (
 from leyden.channels.rules.pricing import AuctionTerms, Channel, Terms, quote
 from leyden.channels.shop import Shop
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.errors import TreasuryAway
 from tests.fakes.payments import FakePayments
 
@@ -217,6 +218,7 @@ async def settle(database: Database, payments: int) -> float:
         database=database,
         sealer=Sealer(Keyring.new()),
         payments=Telling(news(payments)),
+        sources=SOURCES,
         market=SimulatedMarket(),
         clock=utc_now,
     )

@@ -112,7 +112,7 @@ GUARDS = (
     ),
     Guard(
         "an order that is known is looked at again once it is locked",
-        "channels/checkout.py",
+        "channels/tickets/ticket_source.py",
         "    order = work.order(made.order.id)\n    if order.status in ENDED:\n",
         "    order = made.order\n    if order.status in ENDED:\n",
         "tests/channels/test_tickets.py",
@@ -227,13 +227,13 @@ GUARDS = (
     Guard(
         "credit is counted again once it is locked",
         "channels/orders.py",
-        "if await cover_of(tx, organization_id, order.quote) != cover:",
+        "if await _cover_of(tx, organization_id, order.quote) != cover:",
         "if False:",
         "tests/channels/api/flow/test_create.py",
     ),
     Guard(
         "a corporate account has a limit",
-        "channels/cover.py",
+        "channels/orders.py",
         "if owed + rest > limit:",
         "if False:",
         "tests/channels/api/flow/test_create.py",
@@ -261,7 +261,7 @@ GUARDS = (
     ),
     Guard(
         "a ticket is made only where the account has room for it",
-        "channels/tickets/offers.py",
+        "channels/tickets/pool.py",
         "if account.available < outstanding + may_take(quote):",
         "if False:",
         "tests/channels/tickets/test_pool.py",
@@ -297,14 +297,14 @@ GUARDS = (
     ),
     Guard(
         "a payment is taken only if it is still held",
-        "channels/checkout.py",
+        "channels/tickets/ticket_source.py",
         "elif order.held_htlc and not await _settle(shop, order):",
         "elif order.held_htlc and not (await _settle(shop, order), True):",
         "tests/channels/test_tickets.py",
     ),
     Guard(
         "how an order was paid is looked at again before its ticket is kept",
-        "channels/checkout.py",
+        "channels/tickets/ticket_source.py",
         "if order.held_htlc != made.order.held_htlc:",
         "if False:",
         "tests/channels/test_tickets.py",
@@ -371,7 +371,7 @@ GUARDS = (
     ),
     Guard(
         "all coins are told of first",
-        "channels/payments/watching.py",
+        "channels/payments/lnd.py",
         "self._reported_to = 0  #",
         "self._reported_to = 10**9  #",
         "tests/channels/contracts/test_payments.py",
@@ -393,7 +393,7 @@ GUARDS = (
     ),
     Guard(
         "a ticket is kept by whoever still has its task, and by nobody else",
-        "channels/checkout.py",
+        "channels/tickets/ticket_source.py",
         "            await complete_all(tx, [each.due for each in made])\n",
         "",
         "tests/channels/test_tickets.py",

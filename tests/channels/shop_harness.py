@@ -16,9 +16,8 @@ from leyden.base.rules.accounts import Organization
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.base.tasks.work import Work
-from leyden.channels import checkout, expiry, orders, payment_sweep, refunds
+from leyden.channels import checkout, expiry, orders, payment_sweep
 from leyden.channels.books.verify import verify
-from leyden.channels.checkout import TicketMaker
 from leyden.channels.direct import opening
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.money import credit
@@ -39,8 +38,10 @@ from leyden.channels.shop import (
     Shop,
     ShopSettings,
 )
-from leyden.channels.tickets import tickets
+from leyden.channels.tickets import ticket_source, tickets
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.tickets.ticket_source import TicketMaker
+from leyden.channels.wiring.shop import SOURCES
 from leyden.errors import Away, Stale
 from tests.base.due_tasks import claim_due
 from tests.conftest import NOW
@@ -60,7 +61,7 @@ HANDLERS: Mapping[str, Handler] = {
     EXPIRY: expiry.expire,
     PRUNING: expiry.prune,
     CLOSING: expiry.close_invoice,
-    WITHDRAWAL: refunds.withdraw,
+    WITHDRAWAL: ticket_source.withdraw,
     TICKETS: tickets.follow,
     SWEEP: payment_sweep.sweep,
 }
@@ -93,6 +94,7 @@ class ShopHarness:
             database=self.database,
             sealer=self.sealer,
             payments=self.payments,
+            sources=SOURCES,
             market=self.market,
             seller=self.seller,
             dialing=self.dialing,
@@ -137,7 +139,7 @@ class ShopHarness:
         return (await self.get(order)).status
 
     async def ticket(self, order: Order) -> str:
-        return checkout.open_ticket(self.shop, await self.get(order))
+        return ticket_source.open_ticket(self.shop, await self.get(order))
 
     async def credit(self, who: str = HARBOUR) -> int:
         return await self.database.reader.ledger.balance(ledger.credit(who))

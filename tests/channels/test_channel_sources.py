@@ -15,7 +15,7 @@ from leyden.channels.rules.pricing import (
     quote,
 )
 from leyden.channels.rules.sources import Source
-from leyden.channels.shop import Shop
+from leyden.channels.shop import Reserve, Shop
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.errors import Conflict, Malformed, SoldOut
 from leyden.values import replace
@@ -36,6 +36,14 @@ def selling(harness: ShopHarness, *listed: Source, has_seller: bool = True) -> S
     rules = replace(harness.rules, sources=listed)
     seller = harness.seller if has_seller else None
     return replace(harness.shop, rules=rules, seller=seller)
+
+
+async def price(shop: Shop, asked: Channel) -> Quote:
+    return await shop.sources[asked.kind].price(shop, asked)
+
+
+async def prepare(shop: Shop, order: Order) -> Reserve:
+    return await shop.sources[order.kind].prepare(shop, order)
 
 
 @pytest.mark.parametrize(
@@ -60,7 +68,7 @@ def test_an_order_is_of_the_listed_source_that_sells_its_channel(
     assert sources.sells_tickets(shop) is (ticket is not None)
     assert sources.sells_direct(shop) is (direct is not None)
     if ticket:
-        assert sources.of(shop, CHANNEL).name is ticket
+        assert sources.of(shop, CHANNEL) is ticket
     else:
         with pytest.raises(
             Malformed,
@@ -68,8 +76,8 @@ def test_an_order_is_of_the_listed_source_that_sells_its_channel(
         ):
             sources.of(shop, CHANNEL)
     if direct:
-        assert sources.of(shop, channel()).name is direct
-        assert sources.of(shop, TO_HOSTED).name is direct
+        assert sources.of(shop, channel()) is direct
+        assert sources.of(shop, TO_HOSTED) is direct
         sources.check_direct(shop, field="node")
     else:
         for to, field in ((channel(), "node"), (TO_HOSTED, "node_id")):
@@ -100,9 +108,9 @@ async def test_each_source_has_its_own_price(harness: ShopHarness) -> None:
     harness.rules = replace(harness.rules, terms=terms)
     harness.market.auction = AuctionTerms(execution_fee_base=Sats(21))
     shop = selling(harness, POOL, OWN)
-    ticket = await sources.of(shop, CHANNEL).source.price(CHANNEL)
+    ticket = await price(shop, CHANNEL)
     assert ticket == quote(CHANNEL, terms, harness.market.auction)
-    direct = await sources.of(shop, channel()).source.price(channel())
+    direct = await price(shop, channel())
     assert direct == direct_quote(channel(), terms)
 
 
@@ -110,20 +118,16 @@ async def test_a_ticket_is_for_sale_unless_nobody_sells(
     harness: ShopHarness, logged: pytest.LogCaptureFixture
 ) -> None:
     """An auction that is away may be back before it is paid."""
-    source = sources.of(selling(harness, POOL), CHANNEL).source
-    order = unpaid(harness, await source.price(CHANNEL))
-
-    async def reservation() -> object:
-        return await source.prepare(order)
-
-    assert await reservation() is None
+    shop = selling(harness, POOL)
+    order = unpaid(harness, await price(shop, CHANNEL))
+    await prepare(shop, order)
     assert "while the auction is unavailable" not in logged.text
     harness.market.away = True
-    assert await reservation() is None
+    await prepare(shop, order)
     assert "accepted an order while the auction is unavailable" in logged.text
     harness.market.away, harness.market.sold_out = False, True
     with pytest.raises(SoldOut):
-        await reservation()
+        await prepare(shop, order)
 
 
 class Asked(SimulatedMarket):
@@ -142,9 +146,9 @@ async def test_the_auction_is_asked_for_the_channel_itself(
     harness: ShopHarness,
 ) -> None:
     harness.market = market = Asked()
-    source = sources.of(selling(harness, POOL), CHANNEL).source
-    priced = await source.price(CHANNEL)
-    await source.prepare(unpaid(harness, priced))
+    shop = selling(harness, POOL)
+    priced = await price(shop, CHANNEL)
+    await prepare(shop, unpaid(harness, priced))
     assert market.asked == [priced]
 
 
@@ -153,17 +157,18 @@ async def test_an_order_of_the_same_buyers_is_in_the_way_of_a_direct_one(
 ) -> None:
     """Unpaid ones of others are not."""
     harness.seller.fill([3_000_000, 3_000_000])
-    await harness.create(channel())
-    source = sources.of(selling(harness, OWN), channel()).source
-    priced = await source.price(channel())
+    shop = selling(harness, OWN)
+    priced = await price(shop, channel())
     order = unpaid(harness, priced)
+    reserve = await prepare(shop, order)
+    await harness.create(channel())
     with pytest.raises(Conflict, match="another open order"):
-        await source.prepare(order)
-    reservation = await source.prepare(unpaid(harness, priced, LIGHTHOUSE))
+        await prepare(shop, order)
+    await prepare(shop, unpaid(harness, priced, LIGHTHOUSE))
     with pytest.raises(Conflict, match="another open order"):
         async with harness.database.transaction() as tx:
             await tx.orders.add(order)
-            await source.reserve(tx, order, reservation)
+            await reserve(tx, order)
 
 
 async def test_a_direct_channel_is_prepared_with_coins_and_reserves_them(
@@ -171,13 +176,11 @@ async def test_a_direct_channel_is_prepared_with_coins_and_reserves_them(
 ) -> None:
     harness.seller.fill([3_000_000] * 3)
     shop = selling(harness, OWN)
-    source = sources.of(shop, channel()).source
-    order = unpaid(harness, await source.price(channel()))
-    reservation = await source.prepare(order)
-    assert reservation is not None
+    order = unpaid(harness, await price(shop, channel()))
+    reserve = await prepare(shop, order)
     async with harness.database.transaction() as tx:
         await tx.orders.add(order)
-        await source.reserve(tx, order, None)
         assert await tx.reserved_coins.of_order(order.id) == []
-        await source.reserve(tx, order, reservation)
-        assert await tx.reserved_coins.of_order(order.id) == list(reservation.coins)
+        await reserve(tx, order)
+        (coin,) = await tx.reserved_coins.of_order(order.id)
+        assert coin.sats == 3_000_000

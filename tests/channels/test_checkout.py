@@ -9,12 +9,13 @@ import pytest
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.work import Work
 from leyden.channels import checkout
-from leyden.channels.checkout import TicketMaker
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import Invoice, InvoiceState, Outpoint, Output
 from leyden.channels.shop import CLOSING, OPENING, TICKET, ShopSettings
+from leyden.channels.tickets.ticket_source import TicketMaker, wait_for_ticket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.values import replace
 from tests.channels import test_direct_channels as direct
 from tests.channels.shop_harness import LIGHTHOUSE, ShopHarness, request_of
@@ -35,7 +36,7 @@ PAID = ORDER.with_changes(status=Status.CREATING, paid_at=LATER, offered=True)
 
 async def hear(stored_order: StoredOrder, told: Invoice | Output) -> Order:
     async with stored_order.deciding() as (work, order):
-        checkout.decide(work, order.id, told, ShopSettings())
+        checkout.decide(work, order.id, told, ShopSettings(), SOURCES)
     return await stored_order.order()
 
 
@@ -255,7 +256,7 @@ async def test_whoever_has_paid_is_shown_the_ticket_once_it_is_made(
     await harness.give_credit(PRICE)
     order = await harness.create()
     assert order.status is Status.CREATING
-    shown = asyncio.create_task(checkout.wait_for_ticket(harness.shop, order))
+    shown = asyncio.create_task(wait_for_ticket(harness.shop, order))
     await asyncio.sleep(0.02)  # it has looked, and looks again
     await harness.settle_down()
     async with asyncio.timeout(10):
@@ -270,10 +271,8 @@ async def test_after_a_while_nobody_waits_for_a_ticket_any_longer(
     await harness.give_credit(PRICE)
     order = await harness.create()
     async with asyncio.timeout(10):
-        assert (
-            await checkout.wait_for_ticket(harness.shop, order)
-        ).status is Status.CREATING
+        assert (await wait_for_ticket(harness.shop, order)).status is Status.CREATING
     await harness.settle_down()
     # Who has one is shown it as it is, and the database is not asked.
     made = await harness.get(order)
-    assert await checkout.wait_for_ticket(harness.shop, made) is made
+    assert await wait_for_ticket(harness.shop, made) is made

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
 from leyden.base.rules.units import Sats
-from leyden.channels import quotes
+from leyden.channels import sources
 from leyden.channels.direct import seller_watch
 from leyden.channels.rules.pricing import Channel
 from leyden.errors import Conflict, OverLimit, SellerAway, SoldOut
@@ -49,7 +49,7 @@ class DirectShopping(Shopping):
         peer = PEERS[who][first]
         channel = Channel(capacity=CAPACITY, node_key=peer)
         offer = self.run(
-            quotes.quote(self.harness.shop, who, channel, now=self.harness.now)
+            sources.quote(self.harness.shop, who, channel, now=self.harness.now)
         ).quote
         most_fee = offer.highest_fee_sat_per_vb * 240
         name = f"order {len(self.orders)}"

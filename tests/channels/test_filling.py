@@ -5,11 +5,12 @@ from functools import partial
 import pytest
 
 from leyden.base.rules.units import Sats
-from leyden.channels.filling import fill, undo
+from leyden.channels.holding import fill, undo
 from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Entry, Reason
 from leyden.channels.rules.orders import Event, Order, Status
-from leyden.channels.tickets.rules.tickets import Lease
+from leyden.channels.rules.pricing import ChannelKind
 from leyden.values import replace
 from tests.channels.stored_order import (
     CREDIT,
@@ -30,6 +31,10 @@ QUOTE = replace(
 SUBMITTED = replace(ORDER, status=Status.SUBMITTED, quote=QUOTE)
 ASKED = replace(SUBMITTED, quote=replace(QUOTE, channel=TO_A_NODE))  # of the seller
 PRICE = 16_163
+PAID = {
+    ChannelKind.TICKET: (ledger.AUCTION, "auction"),
+    ChannelKind.DIRECT: (ledger.SELLER, "channel"),
+}
 entry = partial(of_the_order, source=HELD)
 back = partial(entry, what=Reason.RELEASED)
 
@@ -69,7 +74,8 @@ async def filled(
     debts = {kept[name]: -sats for name, sats in owes.items()}
     await stored_order.have(order, {HELD: held, **debts})
     async with stored_order.deciding() as (work, found):
-        fill(work, found, a_lease(cost))
+        account, payee = PAID[found.kind]
+        fill(work, found, a_lease(cost), account=account, payee=payee)
     leases = await stored_order.database.reader.leases.of_orders([ORDER.id])
     assert leases == {ORDER.id: a_lease(cost)}
     assert (await stored_order.order()).status is Status.FILLED

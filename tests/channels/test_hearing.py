@@ -8,7 +8,7 @@ from typing import cast
 
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
-from leyden.channels.payment_stream import listen
+from leyden.channels.checkout import listen
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import PaymentUpdate
 from leyden.errors import DatabaseAway

@@ -11,6 +11,7 @@ from leyden.base.rules.units import Sats
 from leyden.channels import holding
 from leyden.channels.direct.rules.openings import Coin
 from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Reason
 from leyden.channels.rules.orders import Event, Status
 from leyden.channels.rules.payments import (
@@ -20,7 +21,6 @@ from leyden.channels.rules.payments import (
     OutputState,
 )
 from leyden.channels.shop import CLOSING, EXPIRY, WITHDRAWAL
-from leyden.channels.tickets.rules.tickets import Lease
 from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
 from leyden.errors import NotFound, Stale
 from leyden.values import replace

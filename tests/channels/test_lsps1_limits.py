@@ -3,6 +3,7 @@
 import pytest
 
 from leyden.base.rules.units import Sats
+from leyden.channels.direct import reservations
 from leyden.channels.direct.lsps1 import limits
 from leyden.channels.direct.lsps1.limits import Orderer
 from leyden.channels.direct.rules.lsps1 import Transport
@@ -90,8 +91,8 @@ async def test_orders_reserve_as_many_coins_as_they_may(
     more = [Coin(sats=Sats(each), outpoint=Outpoint("ab" * 32, 0)) for each in (1, 20)]
     for most, asked in ((3_000_021, more), (3_000_000, [])):
         rules = replace(RULES, most_reserved=Sats(most))
-        await limits.check_coins(shop.database.reader, rules, asked)
+        await reservations.check_coins(shop.database.reader, rules, asked)
         rules = replace(RULES, most_reserved=Sats(most - 1))
         with pytest.raises(SoldOut) as told:
-            await limits.check_coins(shop.database.reader, rules, asked)
+            await reservations.check_coins(shop.database.reader, rules, asked)
         assert told.value.retry_after_s == 600

@@ -22,7 +22,7 @@ from hypothesis.stateful import (
 from leyden.base.database.database import Database, open_database
 from leyden.base.database.secrets import Sealer
 from leyden.base.rules.units import Sats
-from leyden.channels import quotes
+from leyden.channels import sources
 from leyden.channels.money import corrections, credit
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Order
@@ -103,7 +103,7 @@ class Shopping(RuleBasedStateMachine):
         )
         name = f"order {len(self.orders)}"
         offer = self.run(
-            quotes.quote(self.harness.shop, who, channel, now=self.harness.now)
+            sources.quote(self.harness.shop, who, channel, now=self.harness.now)
         )
         expected = self.model.create(name, who, offer.quote.total_fee)
         try:

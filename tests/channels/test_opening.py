@@ -15,10 +15,10 @@ from leyden.channels.direct.opening import open_channel
 from leyden.channels.direct.reservations import HOUR
 from leyden.channels.direct.rules.fundings import Funding
 from leyden.channels.direct.rules.openings import Coin, Opening, OpeningRefused
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.orders import Event, Order, Status, advance
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.shop import OPENING
-from leyden.channels.tickets.rules.tickets import Lease
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import Lost
 from leyden.values import replace

@@ -5,9 +5,8 @@ from datetime import timedelta
 import pytest
 
 from leyden.base.rules.units import Sats
-from leyden.channels import orders, quotes
+from leyden.channels import orders, sources
 from leyden.channels.money import credit
-from leyden.channels.quotes import Offer
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Entry, Reason
 from leyden.channels.rules.orders import Order, Status
@@ -15,6 +14,7 @@ from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import AuctionTerms, Quote, Terms, quote
 from leyden.channels.rules.sources import Source
 from leyden.channels.shop import EXPIRY, TICKET, TICKETS
+from leyden.channels.sources import Offer
 from leyden.errors import NotAllowed, NotFound, OverLimit, OverQuota, TreasuryAway
 from leyden.people.rules.quotas import Quota
 from leyden.values import replace
@@ -43,7 +43,7 @@ def raise_price(harness: ShopHarness) -> Quote:
 
 
 async def offer(harness: ShopHarness) -> Offer:
-    return await quotes.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
+    return await sources.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
 
 
 async def due(harness: ShopHarness, kind: str) -> object:

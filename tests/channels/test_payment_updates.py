@@ -3,8 +3,7 @@
 import pytest
 
 from leyden.base.rules.units import Sats
-from leyden.channels.checkout import record_payment
-from leyden.channels.payment_updates import select_unbooked
+from leyden.channels.checkout import record_payment, select_unbooked
 from leyden.channels.rules.payments import (
     Invoice,
     InvoiceState,

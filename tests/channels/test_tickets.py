@@ -9,22 +9,23 @@ from leyden.base.database.statements import Statement
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.work import Work
 from leyden.channels.books.verify import verify
-from leyden.channels.checkout import TicketMaker, record_payment
+from leyden.channels.checkout import record_payment
 from leyden.channels.money import corrections, credit
 from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import GONE, InvoiceState, Outpoint, Output
 from leyden.channels.rules.pricing import Quote
 from leyden.channels.shop import TICKET, WITHDRAWAL
-from leyden.channels.tickets.outstanding import OrderBook
+from leyden.channels.tickets.book import OrderBook
 from leyden.channels.tickets.rules.tickets import (
-    Lease,
     NoTicket,
     Progress,
     Ticket,
     TicketState,
 )
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.tickets.ticket_source import TicketMaker
 from leyden.channels.tickets.tickets import apply_progress
 from leyden.errors import SoldOut, Stale
 from leyden.values import replace

@@ -16,6 +16,7 @@ from leyden.channels.rules.orders import Status
 from leyden.channels.rules.payments import Invoice, InvoiceState
 from leyden.channels.shop import TICKET, ShopSettings
 from leyden.channels.unit_of_work import UnitOfWork
+from leyden.channels.wiring.shop import SOURCES
 from leyden.errors import NotFound, Stale
 from tests.channels.stored_order import QUOTE, an_order
 from tests.conftest import NOW
@@ -39,7 +40,7 @@ def pay(work: UnitOfWork, order_id: str) -> None:
         state=InvoiceState.SETTLED,
         sats=Sats(QUOTE.total_fee + 1),
     )
-    decide(work, order_id, paid, ShopSettings())
+    decide(work, order_id, paid, ShopSettings(), SOURCES)
 
 
 async def is_as_it_was(db: Database) -> bool:

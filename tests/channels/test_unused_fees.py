@@ -6,13 +6,14 @@ import pytest
 
 from leyden.base.database.statements import Statement
 from leyden.base.rules.units import Sats
-from leyden.channels import quotes
+from leyden.channels import sources
 from leyden.channels.books.verify import verify
 from leyden.channels.money import corrections, credit
 from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.pricing import Channel, Terms
-from leyden.channels.tickets.rules.tickets import Lease, Progress, TicketState
+from leyden.channels.tickets.rules.tickets import Progress, TicketState
 from leyden.channels.tickets.tickets import apply_progress
 from leyden.values import replace
 from tests.channels.shop_harness import (
@@ -342,7 +343,7 @@ async def test_what_was_said_with_the_price_holds_for_its_order(
 async def test_a_quote_that_holds_says_for_its_order_what_comes_back(
     harness: ShopHarness,
 ) -> None:
-    await quotes.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
+    await sources.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
     keep(harness)
     harness.now += timedelta(minutes=9)
     assert not (await harness.create()).quote.keeps_unused_fee
@@ -352,7 +353,7 @@ async def test_a_quote_that_holds_says_for_its_order_what_comes_back(
 
 async def test_a_quote_that_keeps_it_holds_too(harness: ShopHarness) -> None:
     keep(harness)
-    await quotes.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
+    await sources.quote(harness.shop, HARBOUR, CHANNEL, now=harness.now)
     keep(harness, keeps=False)
     order = await paid(harness)
     await matched(harness, order)

@@ -29,10 +29,11 @@ from leyden.base.platform import Platform
 from leyden.base.rules.times import utc_now
 from leyden.base.settings import Settings
 from leyden.base.tasks.worker import Worker
+from leyden.channels.checkout import listen
 from leyden.channels.money import credit
-from leyden.channels.payment_stream import listen
 from leyden.channels.shop import Shop, ShopSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.client import Client
 from leyden.events.dispatchers import Dispatcher
 from leyden.events.tails import Tails
@@ -149,6 +150,7 @@ class Harbour:
             database=database,
             sealer=sealer,
             payments=self.payments,
+            sources=SOURCES,
             market=SimulatedMarket(),
             seller=self.seller,
             clock=utc_now,

@@ -21,13 +21,15 @@ from leyden.base.rules.accounts import Organization
 from leyden.base.rules.times import utc_now
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.worker import Worker
-from leyden.channels import checkout, orders
+from leyden.channels import orders
+from leyden.channels.checkout import listen
 from leyden.channels.money import credit
 from leyden.channels.money.rules.coupons import Coupon
-from leyden.channels.payment_stream import listen
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.pricing import Channel
 from leyden.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
+from leyden.channels.tickets import ticket_source
+from leyden.channels.wiring.shop import SOURCES
 from leyden.errors import Away, NotAllowed, NotFound, Stale, Taken
 from leyden.values import replace
 from tests.channels.shop_harness import CHANNEL, PRICE, request_of
@@ -67,6 +69,7 @@ async def shop_of(url: str, folder: Path) -> Shop:
         database=await open_database(url),
         sealer=Sealer(KEYRING),
         payments=SharedTreasury(folder / "treasury"),
+        sources=SOURCES,
         market=SharedMarket(folder / "market"),
         seller=SharedSeller(folder / "seller"),
         clock=utc_now,
@@ -182,7 +185,7 @@ async def one_order(shop: Shop) -> None:
     say("created", f"{order.credit_used} {order.lightning_invoice}")
     pay(shop, order, on_chain=False)
     order = await until(shop, 0, Status.CREATED, Status.CANCELLED)
-    say("ticket", checkout.open_ticket(shop, order))
+    say("ticket", ticket_source.open_ticket(shop, order))
     order = await cancel(shop, 0)
     say("refund", str(order.credit_refund))
 
@@ -200,7 +203,7 @@ async def filled_order(shop: Shop) -> None:
     say("created", f"{order.credit_used} {order.lightning_invoice}")
     pay(shop, order, on_chain=False)
     order = await until(shop, 0, Status.CREATED, Status.FILLED)
-    ticket = checkout.open_ticket(shop, order)
+    ticket = ticket_source.open_ticket(shop, order)
     shop.market.register(ticket)
     shop.market.match(ticket, unused=LEFT)
     await stubbornly(lambda: follow_tickets(shop))

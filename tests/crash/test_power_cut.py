@@ -18,10 +18,11 @@ from pathlib import Path
 import pytest
 
 from leyden.base.database import schema
-from leyden.channels import checkout, orders
+from leyden.channels import orders
 from leyden.channels.books.verify import verify
 from leyden.channels.money import credit
 from leyden.channels.rules.orders import Status
+from leyden.channels.tickets import ticket_source
 from tests.channels.shop_harness import PRICE
 from tests.crash import shop_victim
 from tests.crash.shop_victim import TEAM, WORTH, order_id
@@ -146,7 +147,7 @@ async def check(folder: Path, said: list[str]) -> None:
             if word == "created":
                 assert f"{order.credit_used} {order.lightning_invoice}" == rest
             elif word == "ticket":
-                assert checkout.open_ticket(shop, order) == rest
+                assert ticket_source.open_ticket(shop, order) == rest
             else:
                 assert (order.status, rest) == (Status.CANCELLED, str(PRICE))
     finally:

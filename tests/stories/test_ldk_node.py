@@ -26,13 +26,14 @@ from leyden.base.rules.times import utc_now
 from leyden.base.rules.units import Sats
 from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
+from leyden.channels.checkout import listen
 from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules.openings import LSPS
-from leyden.channels.payment_stream import listen
 from leyden.channels.payments.lnd import LndPayments
 from leyden.channels.shop import LSPS1, Lsps1Settings, Shop, ShopSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.nodes.lnd.connection import Access
 from leyden.values import replace
 from leyden_workshop.devnet import access, actions, wallet
@@ -166,6 +167,7 @@ async def selling(coast: Coast, db: Database, sealer: Sealer) -> AsyncIterator[S
         database=db,
         sealer=sealer,
         payments=LndPayments(treasury, preimage=preimage),
+        sources=SOURCES,
         market=SimulatedMarket(),
         seller=LndSeller(own),
         messages=LndMessages(own),

@@ -22,14 +22,15 @@ from leyden.base.rules.units import Sats
 from leyden.base.tasks.worker import Worker
 from leyden.channels import orders
 from leyden.channels.books.verify import verify
+from leyden.channels.checkout import listen
 from leyden.channels.money import credit
-from leyden.channels.payment_stream import listen
 from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.payments import InvoiceState
 from leyden.channels.rules.pricing import Channel
 from leyden.channels.shop import EVERYTHING, Shop, ShopSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden_workshop.devnet import access
 from leyden_workshop.devnet.wallet import opened
 from tests.channels.contracts.treasuries import Harbour, LndWorld
@@ -66,6 +67,7 @@ class Rails:
             database=self.database,
             sealer=self.sealer,
             payments=self.world.payments,
+            sources=SOURCES,
             market=self.market,
             clock=self.now,
             rules=_RULES,

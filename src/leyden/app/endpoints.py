@@ -3,6 +3,7 @@
 from leyden.base.http.operations import Operation
 from leyden.base.rules.accounts import Scope
 from leyden.channels.api import flow
+from leyden.channels.money.api import flow as money_flow
 from leyden.errors import Conflict, Expired, OverLimit
 from leyden.events.api import events, subscriptions
 from leyden.nodes.api import backups, nodes, webhooks
@@ -67,11 +68,11 @@ OPERATIONS: tuple[Operation, ...] = (
     ),
     Operation("POST", "/flow/status", flow.status, _FLOW),
     Operation("POST", "/flow/cancel", flow.cancel, _FLOW, (Conflict,), repeatable=True),
-    Operation("GET", "/flow/coupons", flow.coupons, _FLOW),
-    Operation("POST", "/flow/redeem", flow.redeem, _FLOW, repeatable=True),
+    Operation("GET", "/flow/coupons", money_flow.coupons, _FLOW),
+    Operation("POST", "/flow/redeem", money_flow.redeem, _FLOW, repeatable=True),
     Operation("GET", "/flow/orders", flow.list_, _FLOW),
-    Operation("GET", "/flow/balance", flow.balance, _FLOW),
-    Operation("GET", "/flow/ledger", flow.ledger, _FLOW),
+    Operation("GET", "/flow/balance", money_flow.balance, _FLOW),
+    Operation("GET", "/flow/ledger", money_flow.ledger, _FLOW),
     Operation("GET", "/events", events.list_, None, (Expired,)),
     Operation("GET", "/subscriptions", subscriptions.list_, None),
     Operation(

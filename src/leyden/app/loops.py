@@ -12,9 +12,8 @@ from leyden.base.platform import Platform
 from leyden.base.tasks.queues import Queue
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.base.tasks.work import Work
-from leyden.channels import expiry, payment_sweep, refunds
+from leyden.channels import expiry, payment_sweep
 from leyden.channels.books.treasury_check import TREASURY_CHECK, TreasuryComparison
-from leyden.channels.checkout import TicketMaker
 from leyden.channels.direct import opening, seller_watch
 from leyden.channels.direct.lsps1 import listening
 from leyden.channels.shop import (
@@ -32,7 +31,8 @@ from leyden.channels.shop import (
     WITHDRAWAL,
     Shop,
 )
-from leyden.channels.tickets import pool_account, tickets
+from leyden.channels.tickets import pool_account, ticket_source, tickets
+from leyden.channels.tickets.ticket_source import TicketMaker
 from leyden.errors import Stale
 from leyden.events import dispatchers, event_emails, letters
 from leyden.events import log as event_log
@@ -88,7 +88,7 @@ _IN_THE_SHOP: dict[str, Callable[[Shop, ClaimedTask], Awaitable[None]]] = {
     EXPIRY: expiry.expire,
     PRUNING: expiry.prune,
     CLOSING: expiry.close_invoice,
-    WITHDRAWAL: refunds.withdraw,
+    WITHDRAWAL: ticket_source.withdraw,
     TICKETS: tickets.follow,
     SWEEP: payment_sweep.sweep,
     UPKEEP: pool_account.keep,

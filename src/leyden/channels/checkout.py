@@ -1,71 +1,136 @@
-"""The path from a payment to the ticket that its buyer is shown.
+"""The path from a payment to what was paid for being due.
 
-1. `record_payments`: the treasury holds an HTLC for us. It is booked as
-   held for its order. Once the whole price is held, the order is `creating`,
-   and its ticket is due. Coins (outputs.py) and credit (orders.py) lead to
-   the same state.
-2. `TicketMaker.make`: the market creates the ticket, or returns the one it
-   created before.
-3. The held HTLC is settled, which transfers the money to us.
-4. In one transaction it is booked as received, the ticket is stored, the
-   order is `created`.
-5. `open_ticket`: the ticket is shown. tickets.py follows it from here.
+1. `listen`: the treasury reports payments. Many are booked at once, so that they share
+   commits. One that can't be booked while the database is away is not lost: the next
+   sweep finds it (payment_sweep.py).
+2. `select_unbooked`: of these, what is ours and not booked.
+3. `record_payments`: an HTLC that the treasury holds for us is booked as held for its
+   order. Once the whole price is held, the order is `creating`, and its ticket or
+   channel is due. Coins (outputs.py) and credit (orders.py) lead to the same state.
 
-Each step may be repeated, and after a crash the next run of the same step
-completes it. If step 2 or 3 is refused, all money is returned and the order
-is `failed` (refunds.py). Two transactions write; between them only the task
-is stored.
+tickets/ticket_source.py and direct/opening.py follow the order from here. Each step may
+be repeated, and after a crash the next run of the same step completes it.
 """
 
 import asyncio
 import logging
-import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import aclosing
 from datetime import datetime, timedelta
 from operator import itemgetter
 from typing import Final
 
-from prometheus_client import Histogram
-
 from leyden.base.rules.alarms import Finding, Kind
-from leyden.base.tasks.steps import ClaimedTask, complete_all
 from leyden.channels import invoices, outputs
-from leyden.channels.batcher import Batcher
-from leyden.channels.holding import credit, hold, settle
-from leyden.channels.payment_updates import select_unbooked
-from leyden.channels.refunds import finish_without_ticket, refund
+from leyden.channels.holding import hold
 from leyden.channels.rules import ledger
 from leyden.channels.rules.ledger import Reason
-from leyden.channels.rules.orders import ENDED, Event, Order, Status, advance
-from leyden.channels.rules.payments import Invoice, InvoiceState, Output, PaymentUpdate
+from leyden.channels.rules.orders import Event, Order, Status, advance
+from leyden.channels.rules.payments import (
+    Invoice,
+    InvoiceState,
+    KnownOutput,
+    Outpoint,
+    Output,
+    PaymentUpdate,
+)
 from leyden.channels.shop import (
     CLOSING,
+    EVERYTHING,
+    SWEEP,
     TICKET,
-    WITHDRAWAL,
     Shop,
     ShopSettings,
-    ticket_purpose,
+    Sources,
 )
-from leyden.channels.sources import SOURCES
-from leyden.channels.tickets.rules.tickets import NoTicket, Ticket
 from leyden.channels.unit_of_work import UnitOfWork, retry_while_stale
-from leyden.errors import Away, MarketAway, NotFound, Stale
-from leyden.values import Struct
+from leyden.errors import Away, LeydenError, Stale
 
 log = logging.getLogger(__name__)
 
-_TICKET: Final = Histogram(
-    "leyden_payment_to_ticket_seconds",
-    "From the commit that found an order paid until the one that kept its ticket.",
-    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 60, 600),
-)
 # Each sweep tries again, and the treasury is compared with the ledger once a day.
 _FOUND_AGAIN_WITHIN: Final = timedelta(hours=26)
-_FIRST_POLL_S = 0.002
-_SLOWEST_POLL_S = 0.05
+# More would block the event loop for longer than other requests should wait.
+_AT_ONCE = 512
+_MOST_WAITING = 8 * _AT_ONCE
 
 
-# 1. A payment is held, and its ticket is due.
+async def listen(shop: Shop, *, pause_s: float = 1.0) -> None:
+    """Book payment updates as they arrive, until cancelled.
+
+    Any number of processes may listen: an update that arrives twice is booked
+    once. Whenever the treasury is reachable again after an outage, the
+    payments of that time are looked up.
+    """
+    while True:
+        try:
+            async with shop.database.transaction() as tx:
+                await tx.tasks.put(SWEEP, EVERYTHING, due=shop.clock())
+            await _book_updates(shop)
+        except* LeydenError as group:
+            why = {str(error) for error in group.exceptions}
+            log.warning("can't follow payments", extra={"why": ", ".join(sorted(why))})
+        except* Exception:  # a message that we cannot parse: the next ones may be fine
+            log.exception("can't parse the treasury's response")
+        await asyncio.sleep(pause_s)
+
+
+async def _book_updates(shop: Shop) -> None:
+    """Book updates until the stream ends or an update cannot be booked.
+
+    The next batch gathers while one is being committed; updates are booked in
+    the order in which they arrive.
+    """
+    queue: asyncio.Queue[PaymentUpdate] = asyncio.Queue(_MOST_WAITING)
+
+    async def book() -> None:
+        while True:
+            batch = [await queue.get()]
+            while len(batch) < _AT_ONCE and not queue.empty():
+                batch.append(queue.get_nowait())
+            await record_payments(shop, batch, now=shop.clock())
+
+    async with asyncio.TaskGroup() as group, aclosing(shop.payments.watch()) as updates:
+        group.create_task(book())
+        async for update in updates:
+            await queue.put(update)
+
+
+async def select_unbooked(
+    shop: Shop, updates: Sequence[PaymentUpdate]
+) -> list[tuple[str, PaymentUpdate]]:
+    """List updates to book with their order ids; each block repeats old ones."""
+    reader = shop.database.reader
+    hashes = {each.payment_hash for each in updates if isinstance(each, Invoice)}
+    addresses = {each.address for each in updates if isinstance(each, Output)}
+    invoiced = await reader.orders.invoiced(hashes) if hashes else {}
+    paid_to = await reader.orders.paid_to(addresses) if addresses else {}
+    stored: dict[Outpoint, KnownOutput] = {}
+    if paid_to:
+        ids = [order.id for order in paid_to.values()]
+        stored = {each.outpoint: each for each in await reader.outputs.of_orders(ids)}
+    selected: list[tuple[str, PaymentUpdate]] = []
+    selected_keys: set[str] = (
+        set()
+    )  # its second update is not compared with what is stored
+    for update in updates:
+        if isinstance(update, Invoice):
+            if found := invoiced.get(update.payment_hash):
+                order_id, state = found
+                if state is not update.state or update.payment_hash in selected_keys:
+                    selected_keys.add(update.payment_hash)
+                    selected.append((order_id, update))
+        elif order := paid_to.get(update.address):
+            before = stored.get(update.outpoint)
+            if (
+                before is None
+                or outputs.next_state(order, before, update, shop.rules)
+                is not before.state
+                or str(update.outpoint) in selected_keys
+            ):
+                selected_keys.add(str(update.outpoint))
+                selected.append((order.id, update))
+    return selected
 
 
 async def record_payments(
@@ -146,7 +211,7 @@ async def _record(
             # Sorted by order id, so that rows written together share few pages of the
             # database. The sort is stable: updates of one order keep their order.
             for order_id, update in sorted(unbooked, key=itemgetter(0)):
-                decide(work, order_id, update, shop.rules)
+                decide(work, order_id, update, shop.rules, shop.sources)
             await work.flush(tx)
 
     await retry_while_stale(step)
@@ -158,7 +223,11 @@ def _may_credit(update: PaymentUpdate) -> bool:
 
 
 def decide(
-    work: UnitOfWork, order_id: str, update: PaymentUpdate, rules: ShopSettings
+    work: UnitOfWork,
+    order_id: str,
+    update: PaymentUpdate,
+    rules: ShopSettings,
+    sources: Sources,
 ) -> None:
     """Book a payment update, unless already booked, and advance its order."""
     order = work.order(order_id)
@@ -168,7 +237,7 @@ def decide(
         _hold_htlc(work, order, update)
     else:
         invoices.record(work, order, update)
-    start_ticket(work, work.order(order_id))
+    start_if_paid(work, work.order(order_id), sources)
 
 
 def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
@@ -203,153 +272,16 @@ def _hold_htlc(work: UnitOfWork, order: Order, invoice: Invoice) -> None:
     )
 
 
-def start_ticket(work: UnitOfWork, order: Order) -> Order:
+def start_if_paid(work: UnitOfWork, order: Order, sources: Sources) -> Order:
     """Queue the ticket or channel once the whole price is paid; else do nothing."""
     if order.status is not Status.WAITING_PAYMENT:
         return order
     if work.holds(order) < order.total_fee:
         return order
-    task = SOURCES[order.kind].task
+    task = sources[order.kind].task
     paid = advance(order, Event.PAID, paid_at=work.now, offered=task == TICKET)
     work.put(task, order.id)
     if order.invoice is InvoiceState.OPEN:
         # Paid another way: close the invoice, so that nobody pays it again.
         work.put(CLOSING, order.id)
     return work.move(paid)
-
-
-# 2. The ticket is created.
-
-
-class _Made(Struct, frozen=True):
-    """A created ticket, with the order as it was at the request."""
-
-    due: ClaimedTask
-    order: Order
-    ref: str
-    sealed: bytes
-
-
-class TicketMaker:
-    """Creates tickets; orders in progress at the same time share transactions."""
-
-    def __init__(self, shop: Shop) -> None:
-        self._shop = shop
-        self._read = Batcher(self._read_all)
-        self._store = Batcher(self._store_all)
-
-    async def make(self, due: ClaimedTask) -> None:
-        """Create a paid order's ticket and settle its payment, or refund it all."""
-        shop = self._shop
-        if (order := await self._read(due.key)) is None:
-            raise NotFound
-        if order.status is not Status.CREATING:
-            await finish_without_ticket(shop, due)
-            return
-        ticket = await _offer(shop, order)
-        if isinstance(ticket, NoTicket):
-            log.warning(
-                "no ticket was created", extra={"order": order.id, "why": ticket.why}
-            )
-            await refund(shop, due, order)
-        elif order.held_htlc and not await _settle(shop, order):
-            log.warning("the held payment is gone", extra={"order": order.id})
-            await refund(shop, due, order)
-        else:
-            purpose = ticket_purpose(order.id)
-            sealed = shop.sealer.seal(ticket.text.encode(), purpose=purpose)
-            await self._store(_Made(due, order, ticket.ref, sealed))
-
-    async def _read_all(self, order_ids: Sequence[str]) -> Iterable[Order | None]:
-        found = await self._shop.database.reader.orders.get_many(order_ids)
-        by_id = {order.id: order for order in found}
-        return [by_id.get(order_id) for order_id in order_ids]
-
-    async def _store_all(self, made: Sequence[_Made]) -> Iterable[None]:
-        """Do step 4 for all of these; completing the tasks proves that we own them."""
-        ids = [each.order.id for each in made]
-        async with self._shop.database.transaction() as tx:
-            now = self._shop.clock()
-            work = await UnitOfWork.load(tx, ids, now=now)
-            # A surplus becomes credit. That is rare, and known only after loading: then
-            # lock the organizations, and read their debts again.
-            if any(work.surplus(work.order(order_id)) > 0 for order_id in ids):
-                work = await UnitOfWork.load(tx, ids, now=now, lock_organizations=True)
-            for each in sorted(made, key=lambda each: each.order.id):
-                _keep_ticket(work, each)
-            await work.flush(tx)
-            await complete_all(tx, [each.due for each in made])
-        _observe([work.order(order_id) for order_id in ids], self._shop.clock())
-        return [None] * len(made)
-
-
-async def _offer(shop: Shop, order: Order) -> Ticket | NoTicket:
-    try:
-        return await shop.market.offer(order.id, order.quote)
-    except MarketAway:
-        asked_since = order.paid_at or order.created
-        if shop.clock() - asked_since < shop.rules.ticket_patience:
-            raise
-        return NoTicket("the auction did not respond in time")
-
-
-# 3. The HTLC is settled.
-
-
-async def _settle(shop: Shop, order: Order) -> bool:
-    request = order.payment_request
-    return request is not None and await shop.payments.settle(request)
-
-
-# 4. The payment is booked and the ticket stored.
-
-
-def _keep_ticket(work: UnitOfWork, made: _Made) -> None:
-    order = work.order(made.order.id)
-    if order.status in ENDED:
-        work.put(WITHDRAWAL, order.id)
-    if order.status is not Status.CREATING:
-        return
-    if order.held_htlc != made.order.held_htlc:
-        raise Stale(f"{order.id} was paid another way in the meantime")
-    if order.held_htlc:
-        order = settle(work, order)
-    credit(
-        work,
-        order,
-        work.surplus(order),
-        source=ledger.held(order.id),
-        what=Reason.SURPLUS,
-        key=f"ticketed:{order.id}:surplus",
-    )
-    work.move(
-        advance(order, Event.TICKETED, sealed_ticket=made.sealed, ticket_ref=made.ref)
-    )
-
-
-def _observe(orders: Iterable[Order], now: datetime) -> None:
-    for order in orders:
-        if order.status is Status.CREATED and order.paid_at is not None:
-            _TICKET.observe((now - order.paid_at).total_seconds())
-
-
-# 5. The ticket is shown.
-
-
-async def wait_for_ticket(shop: Shop, order: Order) -> Order:
-    """Wait up to `answer_waits` for the ticket of a paid order; return the order."""
-    until = time.monotonic() + shop.rules.answer_waits.total_seconds()
-    pause_s = _FIRST_POLL_S
-    while order.status is Status.CREATING and time.monotonic() < until:
-        await asyncio.sleep(pause_s)
-        pause_s = min(2 * pause_s, _SLOWEST_POLL_S)
-        order = await shop.database.reader.orders.get(order.id)
-    return order
-
-
-def open_ticket(shop: Shop, order: Order) -> str:
-    """Return the ticket in plaintext for its organization; "" if none yet."""
-    if order.sealed_ticket is None:
-        return ""
-    purpose = ticket_purpose(order.id)
-    return shop.sealer.open(order.sealed_ticket, purpose=purpose).decode()

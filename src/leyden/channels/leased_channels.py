@@ -6,8 +6,8 @@ from typing import Final
 
 from leyden.base.database.stores import Stores
 from leyden.base.rules.units import BLOCKS_PER_DAY, Sats
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.orders import Order, Status
-from leyden.channels.tickets.rules.tickets import Lease
 from leyden.values import Struct
 
 _BLOCK: Final = timedelta(days=1) / BLOCKS_PER_DAY

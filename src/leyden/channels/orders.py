@@ -5,23 +5,37 @@ from datetime import datetime
 from leyden.base import rights
 from leyden.base.database.stores import Stores
 from leyden.base.rules.sign_in import Right
-from leyden.channels import order_events, quotes, sources
-from leyden.channels.checkout import start_ticket
-from leyden.channels.cover import Cover, cover_of, covering_entries
-from leyden.channels.direct.reservations import Reservation
-from leyden.channels.holding import end
+from leyden.base.rules.units import Sats
+from leyden.channels import order_events, sources
+from leyden.channels.checkout import start_if_paid
+from leyden.channels.holding import end, entry
+from leyden.channels.rules import ledger
+from leyden.channels.rules.ledger import Entry, Reason
 from leyden.channels.rules.orders import Event, Order, Status, advance
 from leyden.channels.rules.payments import InvoiceState
-from leyden.channels.rules.pricing import Channel
-from leyden.channels.shop import EVERYTHING, EXPIRY, TICKETS, Shop
-from leyden.channels.sources import ChannelSource
+from leyden.channels.rules.pricing import Channel, Quote
+from leyden.channels.shop import EVERYTHING, EXPIRY, TICKETS, Reserve, Shop, Sources
 from leyden.channels.unit_of_work import UnitOfWork
-from leyden.errors import LeydenError, NotAllowed, NotFound, Stale, TreasuryAway
+from leyden.errors import (
+    LeydenError,
+    NotAllowed,
+    NotFound,
+    OverLimit,
+    Stale,
+    TreasuryAway,
+)
 from leyden.people import quotas
-from leyden.values import replace
+from leyden.values import Struct, replace
 
 SUFFIX = "FO"
 _KNOWN_ADDRESS_S = 1
+
+
+class _Cover(Struct, frozen=True):
+    """How an order is paid: credit, then corporate account, then the buyer."""
+
+    credit_used: Sats
+    charged: Sats
 
 
 async def create(
@@ -45,9 +59,8 @@ async def create(
     """
     if (made := await shop.database.reader.orders.find(order_id)) is not None:
         return _own(made, organization_id)
-    source = sources.of(shop, channel).source
-    priced = await quotes.price(shop, source, organization_id, channel, now=now)
-    cover = await cover_of(shop.database.reader, organization_id, priced)
+    priced = await sources.price(shop, organization_id, channel, now=now)
+    cover = await _cover_of(shop.database.reader, organization_id, priced)
     order = Order(
         id=order_id,
         organization_id=organization_id,
@@ -58,9 +71,9 @@ async def create(
         credit_used=cover.credit_used,
         charged=cover.charged,
     )
-    reservation = await source.prepare(order)
+    reserve = await shop.sources[order.kind].prepare(shop, order)
     if not order.to_be_paid:
-        return await _place(shop, source, order, cover, reservation, actor=actor)
+        return await _place(shop, order, cover, reserve, actor=actor)
     await quotas.keep_place(
         shop.database,
         shop.rules.quotas,
@@ -71,10 +84,24 @@ async def create(
     )
     try:
         order = await with_request(shop, order)
-        return await _place(shop, source, order, cover, reservation, actor=actor)
+        return await _place(shop, order, cover, reserve, actor=actor)
     except LeydenError:
         await quotas.leave_place(shop.database, order_id)
         raise
+
+
+async def _cover_of(tx: Stores, organization_id: str, priced: Quote) -> _Cover:
+    """Return how an order of that price would be paid now; raise OverLimit."""
+    credit = await tx.ledger.balance(ledger.credit(organization_id))
+    credit_used = min(credit, priced.total_fee)
+    rest = Sats(priced.total_fee - credit_used)
+    limit = await tx.corporate_accounts.limit(organization_id)
+    if limit is None or not rest:
+        return _Cover(credit_used, Sats(0))
+    owed = -await tx.ledger.balance(ledger.owed(organization_id))
+    if owed + rest > limit:
+        raise OverLimit
+    return _Cover(credit_used, rest)
 
 
 async def with_request(shop: Shop, order: Order, *, with_address: bool = True) -> Order:
@@ -95,22 +122,16 @@ async def with_request(shop: Shop, order: Order, *, with_address: bool = True) -
 
 
 async def _place(
-    shop: Shop,
-    source: ChannelSource,
-    order: Order,
-    cover: Cover,
-    reservation: Reservation | None,
-    *,
-    actor: str,
+    shop: Shop, order: Order, cover: _Cover, reserve: Reserve, *, actor: str
 ) -> Order:
     """Store the order if cover and coins are still available; count it as unpaid."""
     now, organization_id = order.created, order.organization_id
     async with shop.database.transaction() as tx:
         await rights.check(tx, actor, organization_id, Right.MONEY)
-        if await cover_of(tx, organization_id, order.quote) != cover:
+        if await _cover_of(tx, organization_id, order.quote) != cover:
             raise Stale("credit was spent in the meantime")
         has_place = await tx.quotas.leave_place(order.id)
-        if (placed := await add(tx, source, order, reservation)) is None:
+        if (placed := await add(tx, order, reserve, shop.sources)) is None:
             if (made := await tx.orders.find(order.id)) is None:
                 raise known_address()
             return _own(made, organization_id)
@@ -135,7 +156,7 @@ def known_address() -> TreasuryAway:
 
 
 async def add(
-    tx: Stores, source: ChannelSource, order: Order, reservation: Reservation | None
+    tx: Stores, order: Order, reserve: Reserve, sources: Sources
 ) -> Order | None:
     """Store a new order, whoever ordered it; return None if it is known.
 
@@ -143,15 +164,38 @@ async def add(
     """
     if not await tx.orders.add(order):
         return None
-    await source.reserve(tx, order, reservation)
+    await reserve(tx, order)
     work = await UnitOfWork.load(tx, [order.id], now=order.created)
-    work.post(covering_entries(order))
+    work.post(_covering_entries(order))
     tx.events.add(order_events.of_new(order), at=order.created)
     if order.to_be_paid:
         work.put(EXPIRY, order.id, due=order.expires)
-    order = start_ticket(work, order)
+    order = start_if_paid(work, order, sources)
     await work.flush(tx)
     return order
+
+
+def _covering_entries(order: Order) -> list[Entry]:
+    """Return the entries that hold credit and corporate charge for a new order."""
+    return [
+        entry(
+            order,
+            sats,
+            source=source,
+            target=ledger.held(order.id),
+            what=what,
+            key=f"order:{order.id}:{what}",
+        )
+        for what, source, sats in (
+            (
+                Reason.CREDIT_USED,
+                ledger.credit(order.organization_id),
+                order.credit_used,
+            ),
+            (Reason.CHARGED, ledger.owed(order.organization_id), order.charged),
+        )
+        if sats
+    ]
 
 
 def _own(order: Order, organization_id: str) -> Order:

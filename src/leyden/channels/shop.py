@@ -1,9 +1,12 @@
-"""The shop: everything needed to sell channels, wired by app.py."""
+"""The shop: everything needed to sell channels, wired by wiring/shop.py."""
 
+from collections.abc import Awaitable, Callable, Mapping
 from datetime import timedelta
+from typing import Protocol
 
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
+from leyden.base.database.stores import Stores
 from leyden.base.rules.times import Clock
 from leyden.base.rules.units import Sats
 from leyden.base.settings import Settings
@@ -12,8 +15,9 @@ from leyden.channels.direct.dialing import Dialing
 from leyden.channels.direct.messages import Messages
 from leyden.channels.direct.rules.fundings import FundingRules
 from leyden.channels.payments.base import Payments, TreasuryFunds
+from leyden.channels.rules.orders import Order
 from leyden.channels.rules.payments import Confirmations
-from leyden.channels.rules.pricing import Terms
+from leyden.channels.rules.pricing import Channel, ChannelKind, Quote, Terms
 from leyden.channels.rules.sources import EVERY, Source
 from leyden.channels.tickets.base import Account, Market
 from leyden.people.quotas import limits
@@ -88,12 +92,38 @@ class ShopSettings(Struct, frozen=True, kw_only=True):
     quotas: Limits = field(default_factory=lambda: limits(Settings()))
 
 
+# Reserves what a source prepared for an order, in the order's own transaction; raises
+# if that is no longer free.
+Reserve = Callable[[Stores, Order], Awaitable[None]]
+
+
+class ChannelSource(Protocol):
+    """A source of channels: what differs between orders of one kind and another."""
+
+    task: str  # due once an order is paid
+
+    async def price(self, shop: "Shop", channel: Channel) -> Quote:
+        """Return the channel's price; raise Malformed for an impossible field."""
+        ...
+
+    async def prepare(self, shop: "Shop", order: Order) -> Reserve:
+        """Check, before a payment is requested, that the channel is available.
+
+        Raise SoldOut if it is not.
+        """
+        ...
+
+
+Sources = Mapping[ChannelKind, ChannelSource]
+
+
 class Shop(Struct, frozen=True, kw_only=True):
     """A running shop: all its services."""
 
     database: Database
     sealer: Sealer
     payments: Payments
+    sources: Sources
     market: Market
     clock: Clock
     seller: Seller | None = None  # None: no direct channels are sold

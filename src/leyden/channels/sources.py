@@ -1,68 +1,78 @@
-"""The sources of channels: each prices channels, and reserves what they need.
+"""Which source sells a channel, and for how much: quotes, each valid for ten minutes.
 
 The source of an order is the first one listed that sells its channel. As long as there
 is one of each kind, the kind of an order determines it. Another source of direct
-channels, such as another LSP, needs a class here and a column of orders.
+channels, such as another LSP, needs a `ChannelSource` and a column of orders.
 """
 
-from collections.abc import Mapping
-from typing import Final, Protocol
+from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from leyden.base.database.stores import Stores
-from leyden.channels.direct.direct_source import DirectSource
-from leyden.channels.direct.reservations import Reservation
-from leyden.channels.rules.orders import Order
+from leyden.base.rules.units import Sats
+from leyden.channels.rules import ledger
 from leyden.channels.rules.pricing import AuctionTerms, Channel, ChannelKind, Quote
 from leyden.channels.rules.sources import Source
 from leyden.channels.shop import Shop
-from leyden.channels.tickets.ticket_source import TicketSource
 from leyden.errors import Malformed
-from leyden.values import Struct
+
+# A stored quote is returned again if it is newer than this.
+_FRESH = timedelta(minutes=1)
 
 
-class ChannelSource(Protocol):
-    """A source of channels: what differs between orders of one kind and another."""
+class Offer(NamedTuple):
+    """The price of a channel for an organization."""
 
-    task: str  # due once an order is paid
-    account: str  # in the ledger, for what the channels cost
-    payee: str  # the same in words
-
-    async def price(self, channel: Channel) -> Quote:
-        """Return the channel's price; raise Malformed for an impossible field."""
-        ...
-
-    async def prepare(self, order: Order) -> Reservation | None:
-        """Check, before a payment is requested, that the channel is available.
-
-        Raise SoldOut if it is not. Pass the result to `reserve`.
-        """
-        ...
-
-    async def reserve(
-        self, tx: Stores, order: Order, reservation: Reservation | None
-    ) -> None:
-        """Reserve it in the order's own transaction; raise if it is no longer free."""
-        ...
+    quote: Quote
+    credit_used: Sats
+    fresh_until: datetime
+    """Until when the stored quote is returned again."""
+    source: Source
 
 
-SOURCES: Final[Mapping[ChannelKind, type[TicketSource] | type[DirectSource]]] = {
-    ChannelKind.TICKET: TicketSource,
-    ChannelKind.DIRECT: DirectSource,
-}
+async def quote(
+    shop: Shop, organization_id: str, channel: Channel, *, now: datetime
+) -> Offer:
+    """Price the channel, and compute how much credit it would use.
+
+    The price holds for ten minutes.
+    """
+    source = of(shop, channel)
+    priced = await shop.sources[channel.kind].price(shop, channel)
+    reader = shop.database.reader
+    found = await reader.quotes.find(organization_id, channel, since=now - _FRESH)
+    if found is None or found[0] != priced:
+        async with shop.database.transaction() as tx:
+            await tx.quotes.keep(organization_id, priced, quoted=now)
+        found = priced, now
+    credit = await reader.ledger.balance(ledger.credit(organization_id))
+    used = min(credit, priced.total_fee)
+    return Offer(priced, used, found[1] + _FRESH, source)
 
 
-class Chosen(Struct, frozen=True):
-    """The source of a channel, and its name."""
+async def price(
+    shop: Shop, organization_id: str, channel: Channel, *, now: datetime
+) -> Quote:
+    """Return the quoted price while it is valid, otherwise the current one.
 
-    name: Source
-    source: ChannelSource
+    Raise Malformed if no listed source sells the channel.
+    """
+    of(shop, channel)
+    # Stored for a minute longer than it is valid, so that it is not rewritten each
+    # time.
+    since = now - shop.rules.quote_holds - _FRESH
+    found = await shop.database.reader.quotes.find(
+        organization_id, channel, since=since
+    )
+    if found:
+        return found[0]
+    return await shop.sources[channel.kind].price(shop, channel)
 
 
-def of(shop: Shop, channel: Channel) -> Chosen:
+def of(shop: Shop, channel: Channel) -> Source:
     """Return the source of a channel; raise Malformed if no listed source sells it."""
-    for name in sold(shop):
-        if name.kind is channel.kind:
-            return Chosen(name, SOURCES[name.kind](shop))
+    for source in sold(shop):
+        if source.kind is channel.kind:
+            return source
     if channel.kind is ChannelKind.DIRECT:
         raise _no_direct("node_id" if channel.node_id else "node")
     raise Malformed("node: is required, or node_id: this platform sells no tickets")

@@ -19,11 +19,11 @@ from leyden.base.rules.alarms import Finding
 from leyden.base.rules.units import Sats
 from leyden.channels import order_events
 from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Entry
 from leyden.channels.rules.orders import ENDED, Order, Status
 from leyden.channels.rules.payments import KnownOutput, Outpoint
 from leyden.channels.rules.pricing import ChannelKind
-from leyden.channels.tickets.rules.tickets import Lease
 from leyden.errors import NotFound, Stale
 from leyden.events.rules.events import Event
 from leyden.values import Struct, field

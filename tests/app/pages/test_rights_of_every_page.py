@@ -22,6 +22,7 @@ from leyden.base.rules.sign_in import Right
 from leyden.channels.money import credit
 from leyden.channels.shop import Shop, ShopSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.values import replace
 from tests.base.pages.conftest import person
 from tests.base.pages.visitor import Visitor
@@ -109,6 +110,7 @@ def platform(platform: Platform) -> Platform:
         database=platform.database,
         sealer=platform.sealer,
         payments=payments,
+        sources=SOURCES,
         treasury=payments,
         market=SimulatedMarket(),
         clock=platform.clock,

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from leyden.base.rules.units import Sats
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.orders import (
     ENDED,
     FINAL,
@@ -23,7 +24,6 @@ from leyden.channels.rules.pricing import (
     Terms,
     quote,
 )
-from leyden.channels.tickets.rules.tickets import Lease
 from leyden.errors import NotAllowed
 from leyden.values import replace
 

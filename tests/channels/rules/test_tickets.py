@@ -1,7 +1,8 @@
 """What a ticket hides, and what its lease cost."""
 
 from leyden.base.rules.units import Sats
-from leyden.channels.tickets.rules.tickets import Lease, Ticket
+from leyden.channels.rules.leases import Lease
+from leyden.channels.tickets.rules.tickets import Ticket
 
 
 def test_a_lease_costs_all_that_the_auction_charged() -> None:

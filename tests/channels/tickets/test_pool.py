@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 from leyden.base.rules.units import Sats
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.pricing import AuctionTerms, Channel, Quote, Terms, quote
 from leyden.channels.tickets.account import PoolAccount
 from leyden.channels.tickets.pool import PoolMarket
 from leyden.channels.tickets.poold import Poold
-from leyden.channels.tickets.rules.tickets import Lease, NoTicket, Ticket, TicketState
+from leyden.channels.tickets.rules.tickets import NoTicket, Ticket, TicketState
 from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
 from leyden.channels.tickets.stubs import trader_pb2 as trader
 from leyden.channels.tickets.ticket_ends import STATES

@@ -42,6 +42,7 @@ from leyden.channels import orders
 from leyden.channels.rules.pricing import Channel
 from leyden.channels.shop import Shop
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.events.dispatchers import Dispatcher
 from leyden.events.tails import Tails
 from leyden.manual.openapi import document
@@ -122,6 +123,7 @@ async def platform_of(
         database=database,
         sealer=sealer,
         payments=FakePayments(),
+        sources=SOURCES,
         market=SimulatedMarket(),
         clock=utc_now,
     )

@@ -4,8 +4,8 @@ import pytest
 
 from leyden.base.pages.state_map import SIDE, patches
 from leyden.base.platform import Platform
-from leyden.channels.checkout import open_ticket
 from leyden.channels.rules.orders import Status
+from leyden.channels.tickets.ticket_source import open_ticket
 from leyden.people import accounts
 from leyden.values import replace
 from tests.alarms import check_alarms

@@ -3,6 +3,8 @@
 # ruff: noqa: F401  each adds its own to `metadata`
 
 import leyden.backups.rows.tables
+import leyden.channels.direct.rows.tables
+import leyden.channels.money.rows.tables
 import leyden.channels.rows.tables
 import leyden.events.rows.tables
 import leyden.nodes.rows.tables

@@ -1,42 +1,32 @@
-"""The ordering endpoints: thin handlers around the services."""
+"""The endpoints of orders: thin handlers around the services."""
 
 import base64
 import binascii
 import re
-from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
-from leyden.base.http import csv_responses, turns
-from leyden.base.http.csv_responses import Cells, Sheet
 from leyden.base.http.operations import Request
-from leyden.base.rules.times import from_us, to_us
-from leyden.channels import checkout, leased_channels, orders, quotes
-from leyden.channels.api.flow_schemas import (
-    ChannelWish,
-    cancelled,
-    coupon,
-    entry,
-    ordered,
-    quoted,
-)
+from leyden.base.rules.times import from_us, to_iso, to_us
+from leyden.base.rules.units import EVERY_SAT, Sats
+from leyden.channels import leased_channels, orders, sources
 from leyden.channels.direct import destinations, reservations
-from leyden.channels.money import credit
-from leyden.channels.rules.customer_ledger import CustomerEntry
+from leyden.channels.leased_channels import LeasedChannel
 from leyden.channels.rules.orders import Order
-from leyden.channels.rules.pricing import ChannelKind
-from leyden.channels.shop import Shop
-from leyden.errors import Malformed, TreasuryAway
-from leyden.schemas.credit import (
-    BalanceAnswer,
-    CouponReference,
-    CouponsAnswer,
-    LedgerAnswer,
-    LedgerEntry,
-    LedgerQuery,
-    Redeemed,
+from leyden.channels.rules.pricing import (
+    USUAL_LEASE,
+    Channel,
+    ChannelKind,
+    NodeTier,
+    Quote,
 )
+from leyden.channels.rules.sources import Source
+from leyden.channels.shop import Shop
+from leyden.channels.tickets.ticket_source import open_ticket, wait_for_ticket
+from leyden.errors import Malformed, TreasuryAway
 from leyden.schemas.flow import (
     CancelledOrder,
     OrderAnswer,
@@ -46,20 +36,87 @@ from leyden.schemas.flow import (
     QuoteAnswer,
 )
 
-_USUAL_PAGE = 100
-_ROWS_AT_A_TIME = 200  # of a whole ledger: 4 ms
 # Held to what is given out: a NUL in an id, say, is more than PostgreSQL takes.
 _PLACE = re.compile(rb"([0-9]{1,18}) ([0-9A-Za-z-]{1,60})")
+Amount = Annotated[int, Meta(ge=-EVERY_SAT, le=EVERY_SAT)]
+
+
+class ChannelWish(
+    msgspec.Struct, forbid_unknown_fields=True, kw_only=True, frozen=True
+):
+    """The channel to price or order."""
+
+    capacity: Annotated[
+        Amount, Meta(description="Capacity of the channel, in satoshis.")
+    ]
+    self_chan_balance: Annotated[
+        Amount, Meta(description="Your starting balance, in satoshis.")
+    ] = 0
+    lease_duration_blocks: Annotated[
+        Amount, Meta(description="Minimum lifetime, in blocks.")
+    ] = USUAL_LEASE
+    node_tier: Annotated[
+        Literal["best", "any"],
+        Meta(description="Sellers to accept: `best` or `any`."),
+    ] = "best"
+    bps: Annotated[
+        Amount | msgspec.UnsetType,
+        Meta(description="Maximum premium for the lease, in 1/100 of a percent."),
+    ] = msgspec.UNSET
+
+    node: Annotated[
+        str,
+        Meta(
+            max_length=400,
+            description=(
+                "The node that gets the channel: its public key, or "
+                "`PUBLIC-KEY@HOST:PORT`. Such an order has no ticket."
+            ),
+        ),
+    ] = ""
+    node_id: Annotated[
+        str,
+        Meta(
+            max_length=100,
+            description=(
+                "The node that gets the channel: the id of a node in your organization."
+            ),
+        ),
+    ] = ""
+    announce: Annotated[
+        bool,
+        Meta(description="With a node: announce the channel to the network."),
+    ] = False
+    zero_conf: Annotated[
+        bool,
+        Meta(
+            description=(
+                "With a node: make the channel usable before it confirms. The node's "
+                "lnd must accept such channels, and the channel is private."
+            )
+        ),
+    ] = False
+
+    def channel(self) -> Channel:
+        """Convert the request to a channel, of which `node` is not resolved yet."""
+        return Channel(
+            capacity=Sats(self.capacity),
+            self_chan_balance=Sats(self.self_chan_balance),
+            lease_duration_blocks=self.lease_duration_blocks,
+            node_tier=NodeTier(self.node_tier),
+            bps=None if self.bps is msgspec.UNSET else self.bps,
+            node_id=self.node_id,
+            announce=self.announce,
+            zero_conf=self.zero_conf,
+        )
 
 
 async def quote(request: Request, body: ChannelWish) -> QuoteAnswer:
     """Return a quote."""
     shop, organization_id = _shop(request), request.principal.organization_id
-    channel = await destinations.resolve(
-        shop, organization_id, body.channel(), node=body.node
-    )
-    offer = await quotes.quote(shop, organization_id, channel, now=request.now)
-    return quoted(offer.quote, offer.credit_used, offer.source)
+    channel = await _channel(shop, organization_id, body)
+    offer = await sources.quote(shop, organization_id, channel, now=request.now)
+    return _quoted(offer.quote, offer.credit_used, offer.source)
 
 
 async def create(request: Request, body: ChannelWish) -> OrderAnswer:
@@ -71,9 +128,7 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
     """
     shop = _shop(request)
     organization_id = request.principal.organization_id
-    channel = await destinations.resolve(
-        shop, organization_id, body.channel(), node=body.node
-    )
+    channel = await _channel(shop, organization_id, body)
     order = await orders.create(
         shop,
         organization_id,
@@ -83,7 +138,7 @@ async def create(request: Request, body: ChannelWish) -> OrderAnswer:
         now=request.now,
     )
     if order.paid:
-        order = await checkout.wait_for_ticket(shop, order)
+        order = await wait_for_ticket(shop, order)
     return await _ordered(shop, order)
 
 
@@ -107,7 +162,7 @@ async def cancel(request: Request, body: OrderReference) -> CancelledOrder:
         actor=request.principal.actor,
         now=request.now,
     )
-    return cancelled(order, checkout.open_ticket(shop, order))
+    return _cancelled(order, open_ticket(shop, order))
 
 
 async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
@@ -124,86 +179,24 @@ async def list_(request: Request, query: OrdersQuery) -> OrdersAnswer:
     uri = await reservations.seller_uri(shop.database.reader)
     return OrdersAnswer(
         orders=[
-            ordered(each, checkout.open_ticket(shop, each), channels.get(each.id), uri)
+            _shown(each, open_ticket(shop, each), channels.get(each.id), uri)
             for each in shown
         ],
         next_cursor=_cursor(shown[-1]) if len(found) > query.limit else "",
     )
 
 
-async def coupons(request: Request) -> CouponsAnswer:
-    """List coupons."""
-    found = await credit.coupons(
-        request.platform.database, request.principal.organization_id
-    )
-    return CouponsAnswer(coupons=[coupon(each) for each in found])
-
-
-async def redeem(request: Request, body: CouponReference) -> Redeemed:
-    """Redeem a coupon."""
-    available, worth = await credit.redeem(
-        request.platform.database,
-        request.principal.organization_id,
-        body.coupon,
-        actor=request.principal.actor,
-        now=request.now,
-        request_id=str(request.key),
-    )
-    return Redeemed(coupon=body.coupon, credit=available, coupon_amount=worth)
-
-
-async def balance(request: Request) -> BalanceAnswer:
-    """Return the balance."""
-    has = await credit.balance(
-        request.platform.database, request.principal.organization_id
-    )
-    return BalanceAnswer(balance=has.balance, credit=has.credit)
-
-
-async def ledger(request: Request, query: LedgerQuery) -> LedgerAnswer | Sheet:
-    """List ledger entries."""
-    most = None if query.limit is msgspec.UNSET else query.limit
-    is_sheet = query.format == "csv" or (
-        query.format is msgspec.UNSET and csv_responses.wants_csv(request.accept)
-    )
-    if is_sheet:
-        return await _sheet(request, before=query.cursor or None, most=most)
-    most = most or _USUAL_PAGE
-    found = await _history(request, query.cursor or None, most + 1)
-    shown = found[:most]
-    return LedgerAnswer(
-        entries=[entry(each) for each in shown],
-        next_cursor=shown[-1].number if len(found) > most else 0,
-    )
-
-
-async def _sheet(request: Request, *, before: int | None, most: int | None) -> Sheet:
-    """Return ledger rows from the cursor on, at most `most`, as CSV."""
-    first = await _history(request, before, most or _ROWS_AT_A_TIME)
-
-    async def rest() -> AsyncIterator[list[Cells]]:
-        page = first
-        while most is None and len(page) == _ROWS_AT_A_TIME:
-            await turns.take(request.principal.organization_id)
-            page = await _history(request, page[-1].number, _ROWS_AT_A_TIME)
-            yield _cells(page)
-
-    return Sheet("ledger", LedgerEntry.__struct_fields__, _cells(first), rest())
-
-
-def _cells(page: Sequence[CustomerEntry]) -> list[Cells]:
-    return [msgspec.structs.astuple(entry(each)) for each in page]
-
-
-async def _history(
-    request: Request, before: int | None, most: int
-) -> list[CustomerEntry]:
-    return await credit.history(
-        request.platform.database,
-        request.principal.organization_id,
-        before=before,
-        most=most,
-    )
+async def _channel(shop: Shop, organization_id: str, body: ChannelWish) -> Channel:
+    """Return the requested channel, with the node that gets it if it names one."""
+    channel = body.channel()
+    if body.node or body.node_id:
+        return await destinations.resolve(
+            shop, organization_id, channel, node=body.node
+        )
+    for field in ("announce", "zero_conf"):
+        if getattr(body, field):
+            raise Malformed(f"{field}: needs node or node_id")
+    return channel
 
 
 def _shop(request: Request) -> Shop:
@@ -218,8 +211,8 @@ async def _ordered(shop: Shop, order: Order) -> OrderAnswer:
     uri = ""
     if order.kind is ChannelKind.DIRECT:
         uri = await reservations.seller_uri(reader)
-    ticket = checkout.open_ticket(shop, order)
-    return ordered(order, ticket, channels.get(order.id), uri)
+    ticket = open_ticket(shop, order)
+    return _shown(order, ticket, channels.get(order.id), uri)
 
 
 def _cursor(order: Order) -> str:
@@ -238,3 +231,81 @@ def _place(cursor: str) -> tuple[datetime, str] | None:
     except (binascii.Error, ValueError, OverflowError):
         pass
     raise Malformed("cursor: must be the `next_cursor` of an earlier page")
+
+
+def _quoted(quote: Quote, credit_used: Sats, source: Source) -> QuoteAnswer:
+    """Convert a quote to its response."""
+    channel = quote.channel
+    return QuoteAnswer(
+        service_fee=quote.service_fee,
+        pool_fee=quote.pool_fee,
+        self_chan_balance_fee=quote.self_chan_balance_fee,
+        total_fee=quote.total_fee,
+        amount_due=quote.total_fee - credit_used,
+        capacity=channel.capacity,
+        self_chan_balance=channel.self_chan_balance,
+        lease_duration_blocks=channel.lease_duration_blocks,
+        rate_fixed=quote.rate_fixed,
+        rate_bps=quote.rate_bps,
+        credit_used=credit_used,
+        unused_pool_fee="kept" if quote.keeps_unused_fee else msgspec.UNSET,
+        source=source.value,
+    )
+
+
+def _shown(
+    order: Order, ticket: str, channel: LeasedChannel | None, seller_uri: str = ""
+) -> OrderAnswer:
+    """Convert an order to its response for the organization."""
+    fields = _fields(order, ticket) | {"credit_used": order.credit_used}
+    asked_for = order.quote.channel
+    if order.kind is ChannelKind.DIRECT:
+        fields |= {
+            "node": asked_for.node_key,
+            "node_id": asked_for.node_id or msgspec.UNSET,
+            "seller_uri": seller_uri,
+            "announce": asked_for.announce,
+            "zero_conf": asked_for.zero_conf,
+        }
+    elif channel is not None:
+        fields |= {"node": channel.node or msgspec.UNSET}
+    if channel is None:
+        return OrderAnswer(**fields)
+    return OrderAnswer(
+        **fields,
+        channel_point=channel.point,
+        peer=channel.peer or msgspec.UNSET,
+        lease_ends=to_iso(channel.ends),
+        lease_ends_block=channel.ends_at or msgspec.UNSET,
+        unused_fee=channel.unused_fee,
+    )
+
+
+def _cancelled(order: Order, ticket: str) -> CancelledOrder:
+    """Convert a cancelled order to its response."""
+    return CancelledOrder(**_fields(order, ticket), credit_refund=order.credit_refund)
+
+
+def _fields(order: Order, ticket: str) -> dict[str, Any]:
+    quote = order.quote
+    channel = quote.channel
+    return {
+        "order_id": order.id,
+        "creation_date": to_iso(order.created),
+        "status": order.status,
+        "paid": order.paid,
+        "order_nonce": order.order_nonce,
+        "capacity": channel.capacity,
+        "self_chan_balance": channel.self_chan_balance,
+        "lease_duration_blocks": channel.lease_duration_blocks,
+        "node_tier": channel.node_tier,
+        "rate_fixed": quote.rate_fixed,
+        "sidecar_ticket": ticket,
+        "onchain_address": order.onchain_address,
+        "lightning_invoice": order.lightning_invoice,
+        "service_fee": quote.service_fee,
+        "pool_fee": quote.pool_fee,
+        "self_chan_balance_fee": quote.self_chan_balance_fee,
+        "total_fee": quote.total_fee,
+        "amount_due": order.amount_due,
+    }

@@ -7,11 +7,11 @@ from leyden.base.database.stores import Stores
 from leyden.channels.books.broken_rules import Broken
 from leyden.channels.rows.ledger import Written
 from leyden.channels.rules import ledger
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Reason
 from leyden.channels.rules.orders import ENDED, TICKETED, Order, Status
 from leyden.channels.rules.payments import OutputState
 from leyden.channels.rules.pricing import ChannelKind
-from leyden.channels.tickets.rules.tickets import Lease
 
 _SELLERS = {ledger.AUCTION, ledger.SELLER}
 

@@ -19,15 +19,12 @@ _KEY_COMES_S: Final = 10
 async def resolve(
     shop: Shop, organization_id: str, channel: Channel, *, node: str
 ) -> Channel:
-    """Return the channel with the node that gets it, unless the order is for a ticket.
+    """Return the channel with key and address of the node that gets it.
 
-    `node` is KEY or KEY@HOST:PORT, as the customer sent it, or empty. Raise Malformed
-    with the field if no channel can go there, and Conflict while a hosted node's key is
-    not known.
+    `node` is KEY or KEY@HOST:PORT, as the customer sent it, or empty if the channel has
+    the id of a hosted node. Raise Malformed with the field if no channel can go there,
+    and Conflict while a hosted node's key is not known.
     """
-    if not node and not channel.node_id:
-        _refuse_options(channel)
-        return channel
     field = "node" if node else "node_id"
     sources.check_direct(shop, field=field)
     key, host = destinations.parse(node, field="node") if node else ("", "")
@@ -45,12 +42,6 @@ async def resolve(
     if channel.zero_conf:
         await zero_conf.check(shop, key, hosted, announce=channel.announce)
     return replace(channel, node_key=key, node_host=host)
-
-
-def _refuse_options(channel: Channel) -> None:
-    for field in ("announce", "zero_conf"):
-        if getattr(channel, field):
-            raise Malformed(f"{field}: needs node or node_id")
 
 
 async def _hosted(shop: Shop, organization_id: str, node_id: str) -> Node:

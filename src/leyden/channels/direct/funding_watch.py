@@ -21,7 +21,7 @@ from leyden.channels.direct.rules.fundings import (
     follow,
 )
 from leyden.channels.direct.rules.openings import SellerWallet
-from leyden.channels.filling import undo
+from leyden.channels.holding import undo
 from leyden.channels.shop import Shop
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.events.rules.events import Data, Event

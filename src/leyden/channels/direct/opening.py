@@ -36,15 +36,14 @@ from leyden.channels.direct.rules.openings import (
     OpeningState,
     SellerWallet,
 )
-from leyden.channels.filling import fill
-from leyden.channels.holding import credit, hand_back, settle
+from leyden.channels.holding import credit, fill, hand_back, settle
 from leyden.channels.payment_sweep import look_up
 from leyden.channels.refunds import refund
 from leyden.channels.rules import ledger, pricing
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.ledger import Reason
 from leyden.channels.rules.orders import ENDED, Event, Order, Status, advance
 from leyden.channels.shop import Shop
-from leyden.channels.tickets.rules.tickets import Lease
 from leyden.channels.unit_of_work import UnitOfWork
 from leyden.errors import SellerAway, SoldOut
 
@@ -392,7 +391,7 @@ def _book(work: UnitOfWork, order: Order, lease: Lease, *, settled: bool) -> Non
         key=f"opened:{order.id}:surplus",
     )
     order = work.change(order.with_changes(channel_point=lease.channel_point))
-    fill(work, order, lease)
+    fill(work, order, lease, account=ledger.SELLER, payee="channel")
 
 
 def _lock_left(order: Order, height: int) -> int:

@@ -14,13 +14,12 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from leyden.base.database.stores import Stores
-from leyden.channels.direct.lsps1.limits import check_coins
 from leyden.channels.direct.rows.seller import KnownSeller
 from leyden.channels.direct.rules.openings import Coin, SellerWallet
 from leyden.channels.rules.orders import Order
 from leyden.channels.rules.payments import Outpoint
 from leyden.channels.rules.pricing import FUNDING_VBYTES, Channel, Quote
-from leyden.channels.shop import Shop
+from leyden.channels.shop import Lsps1Settings, Shop
 from leyden.errors import Conflict, SellerAway, SoldOut, Stale
 from leyden.values import Struct
 
@@ -155,6 +154,17 @@ async def reserve_paid(
         await check_coins(tx, shop.rules.lsps1, coins)
     await _check_hour(tx, shop, order.quote.channel, order_id=order.id, now=now)
     await _add(tx, order, coins)
+
+
+async def check_coins(rows: Stores, rules: Lsps1Settings, more: Iterable[Coin]) -> None:
+    """Raise SoldOut if LSPS1 orders without a channel reserve too much, with these."""
+    reserved = await rows.lsps1_orders.reserved()
+    if reserved + _sum(more) > rules.most_reserved:
+        raise SoldOut(
+            "channels are sold out for now, because too many orders have no channel "
+            "yet; try again later",
+            retry_after_s=_SOLD_OUT_S,
+        )
 
 
 async def _add(tx: Stores, order: Order, coins: tuple[Coin, ...]) -> None:

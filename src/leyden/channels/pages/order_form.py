@@ -8,7 +8,7 @@ from starlette.responses import Response
 from leyden.base.pages.forms import Form
 from leyden.base.pages.visits import Visit, redirect
 from leyden.base.rules.units import BLOCKS_PER_WEEK, Sats
-from leyden.channels import orders, quotes, sources
+from leyden.channels import orders, sources
 from leyden.channels.direct import destinations
 from leyden.channels.pages.orders import shop_of
 from leyden.channels.rules.orders import Order
@@ -110,7 +110,7 @@ async def _asked(
 async def _priced(visit: Visit, given: Form) -> _Priced:
     try:
         channel = await _channel(visit, given)
-        offer = await quotes.quote(
+        offer = await sources.quote(
             shop_of(visit), visit.organization_id, channel, now=visit.now
         )
     except (Refused, Away) as error:

@@ -10,17 +10,21 @@ from leyden.base.pages import changes as changing
 from leyden.base.pages import pictures
 from leyden.base.pages.visits import Visit, redirect
 from leyden.base.rules.times import from_us, to_us
-from leyden.base.rules.units import BLOCKS_PER_WEEK
-from leyden.channels import orders
+from leyden.base.rules.units import BLOCKS_PER_WEEK, Sats
+from leyden.channels import leased_channels, orders
 from leyden.channels.direct import reservations
+from leyden.channels.direct.rows.fundings import KnownBump
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
-from leyden.channels.pages import tracking
+from leyden.channels.leased_channels import LeasedChannel
 from leyden.channels.rules.orders import Event, Order, Status
+from leyden.channels.rules.payments import OutputState
 from leyden.channels.rules.pricing import ChannelKind
 from leyden.channels.shop import Shop
+from leyden.channels.tickets import ticket_source
 from leyden.errors import Malformed, TreasuryAway
 from leyden.nodes.rules.nodes import Listed
 from leyden.nodes.rules.nodes import Status as NodeStatus
+from leyden.values import Struct, hiding
 
 _AT_A_TIME: Final = 50
 _SATS: Final = 100_000_000
@@ -32,6 +36,34 @@ _WAY: Final = (
     Status.FILLED,
 )
 _NODES: Final = 20  # so many are offered as those that register a ticket
+
+
+class _Tracked(Struct, frozen=True, kw_only=True):
+    """An order with its progress so far."""
+
+    order: Order
+    steps: tuple[tuple[Status, datetime], ...]
+    seen: Sats  # on-chain, without enough confirmations yet
+    arrived: Sats  # on-chain, and counted
+    confirmations: int  # that a payment of the whole amount due needs
+    ticket: str  # a bearer instrument
+    channel: LeasedChannel | None = None  # once the order is filled
+    bumps: tuple[KnownBump, ...] = ()  # of its transaction, which stayed unconfirmed
+    lost: bool = False  # its channel was published, but can never open
+
+    __repr__ = hiding("ticket")
+
+    @property
+    def unused_fee(self) -> Sats:
+        """The unused part of the auction's share that the buyer got back."""
+        return self.channel.unused_fee if self.channel else Sats(0)
+
+    @property
+    def stamp(self) -> tuple[object, ...]:
+        """The stamp, which changes whenever anything shown here changes."""
+        order = self.order
+        payments = self.seen, self.arrived
+        return order.status, order.paid, self.steps, *payments, len(self.bumps)
 
 
 async def list_(visit: Visit) -> Response:
@@ -56,7 +88,7 @@ async def list_(visit: Visit) -> Response:
 async def show(visit: Visit) -> Response:
     """Show the order's progress, how to pay, and how to use its ticket."""
     shop = shop_of(visit)
-    tracked = await tracking.track(shop, visit.organization_id, visit.path["order_id"])
+    tracked = await _track(shop, visit.organization_id, visit.path["order_id"])
     order = tracked.order
     fleet = visit.platform.fleet
     running = []
@@ -134,7 +166,7 @@ async def changes(visit: Visit) -> Response:
     shop, order_id = shop_of(visit), visit.path["order_id"]
 
     async def read() -> Hashable:
-        return (await tracking.track(shop, visit.organization_id, order_id)).stamp
+        return (await _track(shop, visit.organization_id, order_id)).stamp
 
     await read()
     return changing.stream(visit, read)
@@ -172,3 +204,28 @@ def _before(visit: Visit) -> tuple[datetime, str] | None:
 
 def _uri(address: str, sats: int) -> str:
     return f"bitcoin:{address}?amount={sats // _SATS}.{sats % _SATS:08d}"
+
+
+async def _track(shop: Shop, organization_id: str, order_id: str) -> _Tracked:
+    """Return an order with its progress; raise NotFound if not theirs."""
+    order = await orders.get(shop, organization_id, order_id)
+    reader = shop.database.reader
+    outputs = await reader.outputs.of_order(order_id)
+    made = (Status.WAITING_PAYMENT, order.created)
+    channels = await leased_channels.find(reader, [order])
+    steps = await reader.moves.timeline(order_id)
+    bumps = []
+    if order.channel_point:
+        bumps = await reader.fundings.bumps_of(order_id)
+    counted = {OutputState.BOOKED, OutputState.BURIED}
+    return _Tracked(
+        order=order,
+        steps=(made, *steps),
+        seen=Sats(sum(o.sats for o in outputs if o.state is OutputState.SEEN)),
+        arrived=Sats(sum(o.sats for o in outputs if o.state in counted)),
+        confirmations=shop.rules.confirmations.needed(order.to_be_paid),
+        ticket=ticket_source.open_ticket(shop, order),
+        channel=channels.get(order_id),
+        bumps=tuple(bumps),
+        lost=order.status is Status.FAILED and Status.FILLED in dict(steps),
+    )

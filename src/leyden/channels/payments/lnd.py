@@ -1,4 +1,4 @@
-"""Payments through an lnd: hold invoices, and on-chain addresses.
+"""Payments through an lnd: hold invoices and on-chain addresses, and their streams.
 
 The preimage of each invoice is derived from the order and the sum, so that
 a second request returns the first invoice, and no secret has to be stored. If the
@@ -8,17 +8,17 @@ first invoice has expired by then, the second request creates another one.
 import asyncio
 import base64
 import hashlib
-from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterator, Sequence
 from contextlib import aclosing
 from datetime import timedelta
-from typing import Any
+from typing import Any, Final
 
+from leyden.base.processes import share
 from leyden.base.rules.units import Sats
 from leyden.channels.payments import invoices
 from leyden.channels.payments.coins import Coins
 from leyden.channels.payments.holdings import holdings
 from leyden.channels.payments.treasury import Treasury, refusal, unknown_invoice
-from leyden.channels.payments.watching import Watch
 from leyden.channels.rules.payments import (
     Holdings,
     Invoice,
@@ -27,7 +27,7 @@ from leyden.channels.rules.payments import (
     PaymentRequest,
     PaymentUpdate,
 )
-from leyden.errors import NodeRefused
+from leyden.errors import NodeRefused, TreasuryAway
 from leyden.nodes.lnd.connection import Access
 
 Preimage = Callable[[str, Sats], bytes]
@@ -40,6 +40,10 @@ _CLTV_EXPIRY = 80
 _LOOKUPS_AT_ONCE = 16
 _MOST_TRIES = 20  # of requests for one order: its process died before it was stored
 _MOST_INVOICES = 10_000
+# The most streams open at once, one for each unpaid invoice, and the share of all open
+# files that they may take. Payments of further invoices are found by lookups.
+_MOST_FOLLOWED: Final = 1_000
+_FILES_TO_FOLLOW: Final = 8
 
 
 class LndPayments:
@@ -49,7 +53,7 @@ class LndPayments:
         self._treasury = Treasury(access)
         self._preimage = preimage
         self._coins = Coins(self._treasury)
-        self._watch: Watch | None = None  # set while `watch` runs
+        self._watch: _Watch | None = None  # set while `watch` runs
 
     async def request(
         self, order_id: str, sats: Sats, *, lives: timedelta, with_address: bool = True
@@ -124,7 +128,7 @@ class LndPayments:
 
     async def watch(self) -> AsyncGenerator[PaymentUpdate, None]:
         """Yield invoices as they are paid, and coins at each block."""
-        watch = self._watch = Watch(self._treasury, self._coins)
+        watch = self._watch = _Watch(self._treasury, self._coins)
         try:
             async with aclosing(watch.updates()) as updates:
                 async for update in updates:
@@ -206,6 +210,102 @@ class LndPayments:
             return await self._treasury.call(method, path)
         except NodeRefused as error:
             raise refusal(error) from error
+
+
+class _Watch:
+    """The subscriptions to one lnd, until it is unreachable."""
+
+    def __init__(self, treasury: Treasury, coins: Coins) -> None:
+        self._treasury = treasury
+        self._coins = coins
+        self._reported_to = 0  # the block up to which coins were reported
+        self._updates: asyncio.Queue[PaymentUpdate | Exception] = asyncio.Queue()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._followed: set[str] = set()
+        self._most_followed = share(_FILES_TO_FOLLOW, enough=_MOST_FOLLOWED)
+
+    async def updates(self) -> AsyncGenerator[PaymentUpdate, None]:
+        """Yield all updates until the treasury is unreachable."""
+        self._start(self._new_invoices())
+        self._start(self._report_coins())
+        self._start(self._blocks())
+        self._start(self._transactions())
+        try:
+            while True:
+                update = await self._updates.get()
+                if isinstance(update, Exception):
+                    raise update
+                yield update
+        finally:
+            for task in self._tasks:
+                task.cancel()
+
+    def follow(self, payment_hash: str) -> None:
+        """Watch this invoice, too."""
+        if payment_hash in self._followed or len(self._followed) >= self._most_followed:
+            return
+        self._followed.add(payment_hash)
+        task = self._start(self._one_invoice(payment_hash))
+        task.add_done_callback(lambda _: self._followed.discard(payment_hash))
+
+    def _start(self, step: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
+        task = asyncio.create_task(self._reporting_errors(step))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+        return task
+
+    async def _reporting_errors(self, step: Coroutine[Any, Any, None]) -> None:
+        try:
+            await step
+        except Exception as error:  # noqa: BLE001  raised again at the listener
+            self._updates.put_nowait(error)
+
+    async def _new_invoices(self) -> None:
+        stream = self._treasury.stream("GET", "/v1/invoices/subscribe")
+        async with aclosing(stream):
+            async for message in stream:
+                if message["state"] == "OPEN" and message["memo"].startswith(
+                    invoices.MEMO
+                ):
+                    self.follow(base64.b64decode(message["r_hash"]).hex())
+        raise TreasuryAway
+
+    async def _one_invoice(self, payment_hash: str) -> None:
+        path = base64.urlsafe_b64encode(bytes.fromhex(payment_hash)).decode()
+        stream = self._treasury.stream("GET", f"/v2/invoices/subscribe/{path}")
+        async with aclosing(stream):
+            async for message in stream:
+                invoice = invoices.read(payment_hash, message)
+                if invoice.state is not InvoiceState.OPEN:
+                    self._updates.put_nowait(invoice)
+                if invoice.state not in invoices.UNDECIDED:
+                    return
+        raise TreasuryAway
+
+    async def _blocks(self) -> None:
+        await self._report_coins_at_each(
+            "POST", "/v2/chainnotifier/register/blocks", {}
+        )
+
+    async def _transactions(self) -> None:
+        await self._report_coins_at_each("GET", "/v1/transactions/subscribe")
+
+    async def _report_coins_at_each(self, *call: Any) -> None:
+        stream = self._treasury.stream(*call)
+        async with aclosing(stream):
+            async for _ in stream:
+                await self._report_coins()
+        raise TreasuryAway
+
+    async def _report_coins(self) -> None:
+        try:
+            await self._coins.refresh(at_most_s=0)
+        except NodeRefused as error:
+            raise refusal(error) from error
+        # Since the last report, not since the tip: it may have advanced far meanwhile.
+        for output in self._coins.since(self._reported_to):
+            self._updates.put_nowait(output)
+        self._reported_to = self._coins.tip
 
 
 def _base64(value: bytes) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime
 from leyden.base.database.statements import Run, SqlFile
 from leyden.base.rules.times import from_us, to_us
 from leyden.base.rules.units import Sats
-from leyden.channels.tickets.rules.tickets import Lease
+from leyden.channels.rules.leases import Lease
 from leyden.values import Struct
 
 sql = SqlFile(__file__)

@@ -19,8 +19,6 @@ from sqlalchemy import (
 )
 
 from leyden.base.database.tables import SEALED, metadata, one_of
-from leyden.channels.direct.rules.fundings import FundingState, Obstacle
-from leyden.channels.direct.rules.lsps1 import Transport
 from leyden.channels.rules.ledger import Reason
 from leyden.channels.rules.orders import FINAL, Status
 from leyden.channels.rules.payments import InvoiceState
@@ -145,41 +143,6 @@ Index(
     postgresql_where=_is_asked,
 )
 
-# Coins of the seller's wallet, each reserved for one order.
-reserved_coins = Table(
-    "reserved_coin",
-    metadata,
-    Column("txid", Text, nullable=False),
-    Column("vout", Integer, nullable=False),
-    Column("order_id", ForeignKey("channel_order.id"), nullable=False),
-    Column("sats", BigInteger, nullable=False),
-    PrimaryKeyConstraint("txid", "vout"),
-    Index("ix_reserved_coin_order_id", "order_id"),
-)
-
-# The lnd that opens our direct channels; its row is locked while coins are reserved.
-sellers = Table(
-    "seller",
-    metadata,
-    Column("id", Integer, primary_key=True),
-    Column("pubkey", Text, nullable=False),
-    Column("uri", Text, nullable=False),  # where buyers connect to
-    CheckConstraint("id = 1", name="only_one"),
-)
-
-# The fields of LSPS1 orders that other orders do not have, and their origin.
-lsps1_orders = Table(
-    "lsps1_order",
-    metadata,
-    Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
-    Column("source", Text, nullable=False),
-    Column("address", Text, nullable=False),  # of an HTTP client; "" over BOLT8
-    Column("confirmations", BigInteger, nullable=False),
-    Column("within_blocks", BigInteger, nullable=False),
-    Column("token", Text),  # unchanged: NULL and "" are different
-    one_of("source", Transport),
-)
-
 moves = Table(
     "order_move",
     metadata,
@@ -244,43 +207,6 @@ Index(
     postgresql_where=_is_early,
 )
 
-# Transactions of direct channels, from when they are published until they are buried.
-fundings = Table(
-    "funding",
-    metadata,
-    Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
-    Column(
-        "coins", Text, nullable=False
-    ),  # the coins it spends: "txid:output txid:output"
-    Column("since", BigInteger, nullable=False),  # the block
-    Column("state", Text, nullable=False),
-    Column("obstacle", Text, nullable=False),
-    one_of("state", FundingState),
-    one_of("obstacle", Obstacle),
-)
-_is_watched = fundings.c.state.in_(("unconfirmed", "confirmed"))
-Index(
-    "ix_funding_watched",
-    fundings.c.order_id,
-    sqlite_where=_is_watched,
-    postgresql_where=_is_watched,
-)
-
-funding_bumps = Table(
-    "funding_bump",
-    metadata,
-    Column("order_id", ForeignKey("funding.order_id"), nullable=False),
-    Column("number", Integer, nullable=False),
-    Column("at", BigInteger, nullable=False),
-    Column("height", BigInteger, nullable=False),
-    Column("sat_per_vb", Integer, nullable=False),
-    Column("fee", BigInteger, nullable=False),  # of the child
-    Column(
-        "answer", Text, nullable=False
-    ),  # the response of the seller's lnd; "" is unknown
-    PrimaryKeyConstraint("order_id", "number"),
-)
-
 entries = Table(
     "entry",
     metadata,
@@ -311,48 +237,6 @@ balances = Table(
         "sats >= 0 OR place LIKE 'owed:%' OR place LIKE 'receivable:%'",
         name="credit_is_never_negative",
     ),
-)
-
-coupons = Table(
-    "coupon",
-    metadata,
-    Column("id", Text, primary_key=True),
-    Column("sats", BigInteger, nullable=False),
-    Column(
-        "organization_id", ForeignKey("organization.id")
-    ),  # NULL: for the first who claims it
-    Column("created", BigInteger, nullable=False),
-    Column("expires", BigInteger),
-    Column("note", Text, nullable=False),
-    Column("claimed_by", ForeignKey("organization.id")),
-    Column("claimed_at", BigInteger),
-    CheckConstraint("sats > 0", name="worth_something"),
-    CheckConstraint(
-        "(claimed_by IS NULL) = (claimed_at IS NULL)", name="claimed_by_someone"
-    ),
-    CheckConstraint(
-        "claimed_by IS NULL OR organization_id IS NULL OR claimed_by = organization_id",
-        name="claimed_by_its_owner",
-    ),
-    Index("ix_coupon_organization_id", "organization_id"),
-    Index("ix_coupon_claimed_by", "claimed_by"),
-)
-
-guesses = Table(
-    "coupon_guess",
-    metadata,
-    Column("organization_id", ForeignKey("organization.id"), primary_key=True),
-    Column("since", BigInteger, nullable=False),
-    Column("count", Integer, nullable=False),
-)
-
-corporate_accounts = Table(
-    "corporate_account",
-    metadata,
-    Column("organization_id", ForeignKey("organization.id"), primary_key=True),
-    Column("most_owed", BigInteger, nullable=False),
-    Column("since", BigInteger, nullable=False),
-    CheckConstraint("most_owed >= 0", name="limit_not_negative"),
 )
 
 quotes = Table(

@@ -25,9 +25,9 @@ from enum import StrEnum, auto
 from typing import Self, TypedDict, Unpack
 
 from leyden.base.rules.units import Sats
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.payments import InvoiceState, PaymentRequest
 from leyden.channels.rules.pricing import ChannelKind, Quote
-from leyden.channels.tickets.rules.tickets import Lease
 from leyden.errors import NotAllowed
 from leyden.values import Struct, replace
 

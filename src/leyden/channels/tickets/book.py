@@ -7,6 +7,7 @@ twice.
 
 from typing import Protocol
 
+from leyden.base.database.database import Database
 from leyden.base.rules.units import Sats
 from leyden.channels.rules.pricing import Quote
 
@@ -26,3 +27,16 @@ class Book(Protocol):
 def may_take(quote: Quote) -> Sats:
     """Return the most that a ticket takes from the account."""
     return Sats(quote.pool_fee + quote.channel.self_chan_balance)
+
+
+class OrderBook:
+    """The order book of a market, derived from stored orders."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def outstanding(self, order_id: str | None) -> Sats:
+        """Return what tickets outside the auction may still take."""
+        reader = self._database.reader.orders
+        before = await reader.get(order_id) if order_id else None
+        return await reader.outstanding(before=before)

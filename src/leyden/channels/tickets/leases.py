@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from leyden.base.rules.units import Sats
-from leyden.channels.tickets.rules.tickets import Lease
+from leyden.channels.rules.leases import Lease
 
 # By the auction's own estimate (pool's order/tradingfees.go), in bytes and in weight.
 _ACCOUNT = 43 + 41  # the account's new output and its input

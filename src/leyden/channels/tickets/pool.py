@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from leyden.base.rules.units import Sats
-from leyden.channels.rules.pricing import LEASES, AuctionTerms, Quote
+from leyden.channels.rules.pricing import LEASES, AuctionTerms, NodeTier, Quote
 from leyden.channels.tickets.account import PoolAccount
 from leyden.channels.tickets.bids import Bids
-from leyden.channels.tickets.book import Book
-from leyden.channels.tickets.offers import Offers
+from leyden.channels.tickets.book import Book, may_take
 from leyden.channels.tickets.poold import Poold
+from leyden.channels.tickets.rules.auction import AuctionAccount
 from leyden.channels.tickets.rules.tickets import (
     NoTicket,
     Progress,
@@ -29,11 +29,19 @@ from leyden.channels.tickets.sidecars import Sidecars
 from leyden.channels.tickets.stubs import auctioneer_pb2 as auctioneer
 from leyden.channels.tickets.stubs import trader_pb2 as trader
 from leyden.channels.tickets.ticket_ends import OVER, STATES, Ends
-from leyden.errors import Malformed, MarketAway, MarketRefused
+from leyden.channels.tickets.ticket_text import ref_of
+from leyden.errors import Malformed, MarketAway, MarketRefused, SoldOut
 
 log = logging.getLogger(__name__)
 
 _REGISTERED = "registered"
+_TIERS = {
+    NodeTier.ANY: auctioneer.NodeTier.TIER_0,
+    NodeTier.BEST: auctioneer.NodeTier.TIER_1,
+}
+_UNIT = 100_000  # satoshis: the smallest channel there is
+_ORDER_VERSION = 5  # what poold's own command line sends
+_SOLD_OUT_FOR_S = 60
 _TAKES_ORDERS = frozenset(
     {
         auctioneer.DurationBucketState.ACCEPTING_ORDERS,
@@ -62,13 +70,13 @@ class PoolMarket:
         registering_takes_s: float = 15.0,
     ) -> None:
         self._poold = poold
+        self._account = account
+        self._book = book
+        self._batch_fee = batch_fee_sat_per_kw
         self._registering_takes_s = registering_takes_s
         self._bids = Bids(poold)
         self._ends = Ends(poold, account, self._bids)
         self._sidecars = Sidecars(poold)
-        self._offers = Offers(
-            poold, account, book, batch_fee_sat_per_kw=batch_fee_sat_per_kw
-        )
         self._turn = asyncio.Lock()
         self._made: dict[str, str] = {}  # refs by order, until an order has its own
         self._registered: dict[str, float] = {}  # since when, by ref
@@ -89,7 +97,7 @@ class PoolMarket:
                 f"lease_duration_blocks: the auction does not offer {blocks} at the "
                 "moment"
             )
-        await self._offers.account_with_room(quote)
+        await self._account_with_room(quote)
 
     async def offer(self, order_id: str, quote: Quote) -> Ticket | NoTicket:
         """Create the order's ticket, one order at a time, or return it.
@@ -101,7 +109,7 @@ class PoolMarket:
         async with self._turn:
             if (ref := self._made.get(order_id)) is None:
                 try:
-                    made = await self._offers.make(order_id, quote)
+                    made = await self._make_ticket(order_id, quote)
                 except MarketRefused as error:
                     return NoTicket(error.message)
                 self._made[order_id] = made.ref
@@ -170,6 +178,60 @@ class PoolMarket:
                 retry_after_s=_AGAIN_S,
             )
         return not filled
+
+    async def _account_with_room(
+        self, quote: Quote, order_id: str | None = None
+    ) -> AuctionAccount:
+        """Return the account if it has room for this quote, or raise SoldOut.
+
+        Outstanding tickets are counted first.
+        """
+        # In this order: a ticket that is registered meanwhile is counted twice, and
+        # never not at all.
+        outstanding = await self._book.outstanding(order_id)
+        account = await self._account.find()
+        if not account.can_buy:
+            log.warning(
+                "the account can't buy channels", extra={"state": account.state}
+            )
+            raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
+        if account.available < outstanding + may_take(quote):
+            log.warning(
+                "the Pool account is too small",
+                extra={
+                    "available": account.available,
+                    "outstanding": outstanding,
+                    "wanted": may_take(quote),
+                },
+            )
+            raise SoldOut(retry_after_s=_SOLD_OUT_FOR_S)
+        return account
+
+    async def _make_ticket(self, order_id: str, quote: Quote) -> Ticket:
+        """Create the order's ticket; raise SoldOut if there is no room for it."""
+        account = await self._account_with_room(quote, order_id)
+        request = trader.OfferSidecarRequest(
+            auto_negotiate=True, bid=self._bid(account.trader_key, quote)
+        )
+        response = await self._poold.call("OfferSidecar", request)
+        return Ticket(ref=ref_of(response.ticket), text=response.ticket)
+
+    def _bid(self, trader_key: str, quote: Quote) -> trader.Bid:
+        channel = quote.channel
+        return trader.Bid(
+            details=trader.Order(
+                trader_key=bytes.fromhex(trader_key),
+                amt=channel.capacity,
+                rate_fixed=quote.rate_fixed,
+                # A sidecar channel is bought whole: anything else is refused late.
+                min_units_match=channel.capacity // _UNIT,
+                max_batch_fee_rate_sat_per_kw=self._batch_fee,
+            ),
+            lease_duration_blocks=channel.lease_duration_blocks,
+            version=_ORDER_VERSION,
+            min_node_tier=_TIERS[channel.node_tier],
+            self_chan_balance=channel.self_chan_balance,
+        )
 
     async def _ask_terms(self) -> AuctionTerms:
         fee, durations = await asyncio.gather(

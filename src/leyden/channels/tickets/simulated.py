@@ -16,9 +16,9 @@ import msgspec
 
 from leyden.base.files import write_private
 from leyden.base.rules.units import Sats
+from leyden.channels.rules.leases import Lease
 from leyden.channels.rules.pricing import AuctionTerms, Quote
 from leyden.channels.tickets.rules.tickets import (
-    Lease,
     NoTicket,
     Progress,
     Ticket,

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any
 
+from leyden.channels.rules.leases import Lease
 from leyden.channels.tickets import leases
 from leyden.channels.tickets.account import PoolAccount
 from leyden.channels.tickets.bids import ALIVE, FILLED, Bids
 from leyden.channels.tickets.poold import Poold
-from leyden.channels.tickets.rules.tickets import Lease, Progress, TicketState
+from leyden.channels.tickets.rules.tickets import Progress, TicketState
 from leyden.channels.tickets.stubs import trader_pb2 as trader
 from leyden.errors import MarketAway, MarketRefused
 from leyden.values import replace

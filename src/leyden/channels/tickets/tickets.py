@@ -11,8 +11,8 @@ import time
 from collections.abc import Sequence
 
 from leyden.base.tasks.steps import ClaimedTask
-from leyden.channels.filling import fill
-from leyden.channels.holding import end
+from leyden.channels.holding import end, fill
+from leyden.channels.rules import ledger
 from leyden.channels.rules.orders import Event, Order, Status, advance
 from leyden.channels.shop import Shop
 from leyden.channels.tickets.rules.tickets import Progress, TicketState
@@ -171,4 +171,4 @@ def _apply(work: UnitOfWork, order: Order, progress: Progress) -> None:
         nonce = progress.order_nonce
         order = work.move(advance(order, Event.REGISTERED, order_nonce=nonce))
     if progress.state is TicketState.FILLED and progress.lease is not None:
-        fill(work, order, progress.lease)
+        fill(work, order, progress.lease, account=ledger.AUCTION, payee="auction")

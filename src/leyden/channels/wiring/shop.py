@@ -5,24 +5,27 @@ from contextlib import asynccontextmanager
 from datetime import timedelta
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from leyden.base.background import background
 from leyden.base.platform import Platform
 from leyden.base.rules.units import BLOCKS_PER_DAY, Sats
 from leyden.base.settings import Settings
+from leyden.channels.checkout import listen
 from leyden.channels.direct.dialing import Dialing
+from leyden.channels.direct.direct_source import DirectSource
 from leyden.channels.direct.lnd import LndSeller
 from leyden.channels.direct.messages import LndMessages
 from leyden.channels.direct.rules.fundings import FundingRules
-from leyden.channels.payment_stream import listen
 from leyden.channels.payments.lnd import LndPayments
 from leyden.channels.rules import sources
-from leyden.channels.rules.pricing import Terms
+from leyden.channels.rules.pricing import ChannelKind, Terms
 from leyden.channels.rules.sources import Source
-from leyden.channels.shop import Lsps1Settings, Shop, ShopSettings, Upkeep
+from leyden.channels.shop import Lsps1Settings, Shop, ShopSettings, Sources, Upkeep
 from leyden.channels.tickets.base import Account, Market
 from leyden.channels.tickets.none import NoMarket
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.tickets.ticket_source import TicketSource
 from leyden.errors import SetupError
 from leyden.events.webhooks.connector import look_up
 from leyden.nodes.lnd.connection import Access
@@ -30,6 +33,11 @@ from leyden.nodes.wiring import peer_addresses
 from leyden.nodes.wiring.node_openings import signers
 from leyden.people.quotas import limits
 
+# The source of each kind, also of orders from when the settings listed another one.
+SOURCES: Final[Sources] = {
+    ChannelKind.TICKET: TicketSource(),
+    ChannelKind.DIRECT: DirectSource(),
+}
 _PREIMAGE = "preimage"
 _LOOKS = 50  # at tickets; each time the task is put off is a write to disk
 
@@ -53,6 +61,7 @@ def shop_of(platform: Platform) -> Shop | None:
         sealer=platform.sealer,
         payments=treasury,
         treasury=treasury,
+        sources=SOURCES,
         market=market,
         account=account,
         seller=LndSeller(seller) if seller else None,

@@ -19,12 +19,13 @@ from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.base.tasks.worker import Worker
 from leyden.channels.books.verify import verify
+from leyden.channels.checkout import listen
 from leyden.channels.direct.dialing import Dialing
 from leyden.channels.money import credit
-from leyden.channels.payment_stream import listen
 from leyden.channels.rules.payments import PaymentRequest
 from leyden.channels.shop import EVERYTHING, TICKETS, Shop, ShopSettings
 from leyden.channels.tickets.simulated import SimulatedMarket
+from leyden.channels.wiring.shop import SOURCES
 from leyden.nodes.rules.peer_ports import PeerPorts
 from tests.base.api.conftest import Caller
 from tests.conftest import NOW
@@ -132,6 +133,7 @@ async def world(db: Database, sealer: Sealer) -> AsyncIterator[World]:
         database=db,
         sealer=sealer,
         payments=payments,
+        sources=SOURCES,
         treasury=payments,
         market=market,
         seller=seller,

@@ -8,14 +8,15 @@ while no other process can, and also before its invoice is created, so that a fl
 creates none.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from leyden.base.database.stores import Stores
+from leyden.channels.direct import reservations
+from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
 from leyden.channels.direct.rules.lsps1 import Transport
-from leyden.channels.direct.rules.openings import Coin
-from leyden.channels.shop import Lsps1Settings, ShopSettings
-from leyden.errors import SoldOut, TooMany
+from leyden.channels.rules.orders import Order
+from leyden.channels.shop import Lsps1Settings, Reserve, Shop, ShopSettings
+from leyden.errors import TooMany
 from leyden.values import Struct
 
 _AGAIN_S: Final = 600
@@ -61,12 +62,25 @@ async def check_orders(
         )
 
 
-async def check_coins(rows: Stores, rules: Lsps1Settings, more: Iterable[Coin]) -> None:
-    """Raise SoldOut if orders without a channel reserve too much, with these coins."""
-    reserved = await rows.lsps1_orders.reserved()
-    if reserved + sum(coin.sats for coin in more) > rules.most_reserved:
-        raise SoldOut(
-            "channels are sold out for now, because too many orders have no channel "
-            "yet; try again later",
-            retry_after_s=_AGAIN_S,
-        )
+async def prepare(
+    shop: Shop, rules: Lsps1Settings, who: Orderer, details: Lsps1Order, order: Order
+) -> Reserve:
+    """Check the limits and choose coins; raise SoldOut if there are none.
+
+    The order reserves none of them until it is paid.
+    """
+    reader, capacity = shop.database.reader, order.quote.channel.capacity
+    await check_orders(reader, shop.rules, who, capacity, counted=False)
+    found = await reservations.prepare(shop, "", order.quote, now=order.created)
+    await reservations.check_coins(reader, rules, found.coins)
+
+    async def reserve(tx: Stores, order: Order) -> None:
+        """Store what only such an order has, and check the limits once more."""
+        now = order.created
+        await reservations.reserve(tx, shop, order, found, whose="", now=now)
+        await tx.lsps1_orders.add(details)
+        # The seller's row is locked now, so counts can't change meanwhile.
+        await check_orders(tx, shop.rules, who, capacity, counted=True)
+        await reservations.check_coins(tx, rules, found.coins)
+
+    return reserve

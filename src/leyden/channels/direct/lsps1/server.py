@@ -19,13 +19,13 @@ from leyden.base.rules.units import Sats
 from leyden.channels import orders
 from leyden.channels.direct import reservations
 from leyden.channels.direct.destinations import refuse_own
-from leyden.channels.direct.lsps1 import answers
+from leyden.channels.direct.lsps1 import answers, limits
 from leyden.channels.direct.lsps1.limits import Orderer
-from leyden.channels.direct.lsps1.source import Lsps1Source
 from leyden.channels.direct.rows.lsps1_orders import Lsps1Order
 from leyden.channels.direct.rules import lsps1
 from leyden.channels.direct.rules.lsps1 import Offer, Transport, WantedChannel
 from leyden.channels.direct.rules.openings import ZERO_CONF
+from leyden.channels.rules import pricing
 from leyden.channels.rules.orders import Order, Status
 from leyden.channels.rules.pricing import Channel
 from leyden.channels.shop import Lsps1Settings, Shop
@@ -186,21 +186,21 @@ class Lsps1:
             announce=wanted.announce,
             zero_conf=not wanted.confirmations,
         )
-        source, now = Lsps1Source(shop, rules, who, details), shop.clock()
+        now = shop.clock()
         order = Order(
             id=order_id,
             organization_id=await self.organization_id(),
             status=Status.WAITING_PAYMENT,
             created=now,
             expires=now + rules.lives,
-            quote=await source.price(channel),
+            quote=pricing.quote_in_full(channel, shop.rules.terms),
         )
-        reservation = await source.prepare(order)
+        reserve = await limits.prepare(shop, rules, who, details, order)
         # No address: nobody would see it, and a wallet that is restored from its seed
         # finds only so many unused ones in a row.
         order = await orders.with_request(shop, order, with_address=False)
         async with transaction() as tx:
-            placed = await orders.add(tx, source, order, reservation)
+            placed = await orders.add(tx, order, reserve, shop.sources)
             if placed is None:
                 raise Conflict("this order exists already")
             return placed, details

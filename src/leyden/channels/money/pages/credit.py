@@ -3,6 +3,7 @@
 import csv
 import io
 import uuid
+from collections.abc import Mapping
 
 from starlette.responses import Response
 
@@ -12,9 +13,8 @@ from leyden.base.rules.sign_in import Right
 from leyden.base.rules.spreadsheets import escape_formula
 from leyden.base.rules.times import to_iso
 from leyden.channels.money import credit
-from leyden.channels.money.pages.ledger_words import KINDS, PLACES
 from leyden.channels.money.rules.coupons import Coupon
-from leyden.channels.rules.customer_ledger import CustomerEntry
+from leyden.channels.rules.customer_ledger import OUTSIDE, CustomerEntry, Kind
 from leyden.errors import NotFound, Refused
 
 _AT_A_TIME = 50
@@ -23,6 +23,29 @@ _COUPONS = 100  # 12 ms
 _HEADLINE = ("id", "time", "what", "source", "target", "amount", "order_id", "note")
 _NO_COUPON = "This coupon does not exist, or it was already used."
 _DONE = "The coupon was added to your credit."
+_KINDS: Mapping[Kind, str] = {
+    Kind.COUPON: "Coupon",
+    Kind.CORRECTION: "Adjustment",
+    Kind.PAYMENT: "Payment",
+    Kind.HANDED_BACK: "Payment returned",
+    Kind.SURPLUS: "Overpayment",
+    Kind.LATE: "Late payment",
+    Kind.CREDIT_USED: "Credit used",
+    Kind.CHARGED: "Charged to account",
+    Kind.FILLED: "Channel bought",
+    Kind.UNUSED_FEE: "Unused fee",
+    Kind.UNDONE: "Channel lost",
+    Kind.RELEASED: "Order ended",
+    Kind.REVERSED: "Payment reversed",
+    Kind.REFUND: "Refund",
+}
+_PLACES: Mapping[str, str] = {
+    "credit": "Credit",
+    "held": "Reserved",
+    "owed": "Account debt",
+    "receivable": "Reversed payments",
+    OUTSIDE: "–",  # noqa: RUF001  a dash, not a hyphen
+}
 
 
 async def show(visit: Visit) -> Response:
@@ -88,8 +111,8 @@ async def _shown(visit: Visit, wrong: Refused | None = None) -> Response:
         coupons=_some(coupons),
         has_more_coupons=len(coupons) > _COUPONS,
         entries=entries,
-        kinds=KINDS,
-        places=PLACES,
+        kinds=_KINDS,
+        places=_PLACES,
         older=entries[-1].number if len(found) > _AT_A_TIME else 0,
         once=str(uuid.uuid4()),
         done=_DONE if visit.query.text("done") else "",

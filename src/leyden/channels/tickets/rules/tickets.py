@@ -7,7 +7,7 @@ plaintext.
 
 from enum import StrEnum, auto
 
-from leyden.base.rules.units import Sats
+from leyden.channels.rules.leases import Lease
 from leyden.values import Struct, hiding
 
 
@@ -35,26 +35,6 @@ class NoTicket(Struct, frozen=True):
     """The market's refusal to create a ticket, with the reason."""
 
     why: str
-
-
-class Lease(Struct, frozen=True, kw_only=True):
-    """The leased channel of an order and its cost, which proves the delivery."""
-
-    channel_point: str  # txid:output
-    premium: Sats
-    execution_fee: Sats
-    chain_fee: Sats
-    self_chan_balance: Sats
-    node: str = ""  # public key of the node that has the channel; "" is unknown
-    peer: str = ""  # the same of the seller's node
-    height: int = 0  # of the chain when the lease was first seen; 0 is unknown
-
-    @property
-    def cost(self) -> Sats:
-        """The total that the auction charged."""
-        return Sats(
-            self.premium + self.execution_fee + self.chain_fee + self.self_chan_balance
-        )
 
 
 class Progress(Struct, frozen=True, kw_only=True):

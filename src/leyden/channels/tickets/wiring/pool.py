@@ -5,7 +5,7 @@ from pathlib import Path
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.channels.tickets.account import PoolAccount
-from leyden.channels.tickets.outstanding import OrderBook
+from leyden.channels.tickets.book import OrderBook
 from leyden.channels.tickets.pool import PoolMarket
 from leyden.channels.tickets.poold import Access, Poold
 from leyden.errors import SetupError

@@ -1,0 +1,89 @@
+"""Tables for direct channels: the seller's coins, its openings, LSPS1 orders."""
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    PrimaryKeyConstraint,
+    Table,
+    Text,
+)
+
+from leyden.base.database.tables import metadata, one_of
+from leyden.channels.direct.rules.fundings import FundingState, Obstacle
+from leyden.channels.direct.rules.lsps1 import Transport
+
+# Coins of the seller's wallet, each reserved for one order.
+reserved_coins = Table(
+    "reserved_coin",
+    metadata,
+    Column("txid", Text, nullable=False),
+    Column("vout", Integer, nullable=False),
+    Column("order_id", ForeignKey("channel_order.id"), nullable=False),
+    Column("sats", BigInteger, nullable=False),
+    PrimaryKeyConstraint("txid", "vout"),
+    Index("ix_reserved_coin_order_id", "order_id"),
+)
+
+# The lnd that opens our direct channels; its row is locked while coins are reserved.
+sellers = Table(
+    "seller",
+    metadata,
+    Column("id", Integer, primary_key=True),
+    Column("pubkey", Text, nullable=False),
+    Column("uri", Text, nullable=False),  # where buyers connect to
+    CheckConstraint("id = 1", name="only_one"),
+)
+
+# The fields of LSPS1 orders that other orders do not have, and their origin.
+lsps1_orders = Table(
+    "lsps1_order",
+    metadata,
+    Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
+    Column("source", Text, nullable=False),
+    Column("address", Text, nullable=False),  # of an HTTP client; "" over BOLT8
+    Column("confirmations", BigInteger, nullable=False),
+    Column("within_blocks", BigInteger, nullable=False),
+    Column("token", Text),  # unchanged: NULL and "" are different
+    one_of("source", Transport),
+)
+
+# Transactions of direct channels, from when they are published until they are buried.
+fundings = Table(
+    "funding",
+    metadata,
+    Column("order_id", ForeignKey("channel_order.id"), primary_key=True),
+    Column(
+        "coins", Text, nullable=False
+    ),  # the coins it spends: "txid:output txid:output"
+    Column("since", BigInteger, nullable=False),  # the block
+    Column("state", Text, nullable=False),
+    Column("obstacle", Text, nullable=False),
+    one_of("state", FundingState),
+    one_of("obstacle", Obstacle),
+)
+_is_watched = fundings.c.state.in_(("unconfirmed", "confirmed"))
+Index(
+    "ix_funding_watched",
+    fundings.c.order_id,
+    sqlite_where=_is_watched,
+    postgresql_where=_is_watched,
+)
+
+funding_bumps = Table(
+    "funding_bump",
+    metadata,
+    Column("order_id", ForeignKey("funding.order_id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("height", BigInteger, nullable=False),
+    Column("sat_per_vb", Integer, nullable=False),
+    Column("fee", BigInteger, nullable=False),  # of the child
+    Column(
+        "answer", Text, nullable=False
+    ),  # the response of the seller's lnd; "" is unknown
+    PrimaryKeyConstraint("order_id", "number"),
+)
