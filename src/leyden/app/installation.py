@@ -8,8 +8,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from leyden import __version__
-from leyden.app.dashboard import dashboard
-from leyden.app.front import front_of
+from leyden.app.front import dashboard, front_of
 from leyden.app.loops import put_standing, queues
 from leyden.app.serving.metrics import metrics
 from leyden.backups.wiring import restored

@@ -120,7 +120,7 @@ async def _run_next(
             now = dispatcher.clock()
             former = receiver
             async with due.transaction() as tx:
-                # The task before its events, as `announcements.announce` locks them.
+                # The task before its events, as `node_events.announce` locks them.
                 await tx.tasks.lock(due.claim)
                 receiver = await record(
                     dispatcher, tx, receiver, event, answer, at=begun

@@ -23,8 +23,7 @@ from leyden.base.http.operations import (
 from leyden.base.http.reading import Scope, Send, Wants
 from leyden.base.http.request_body import ClientLeft, Receive
 from leyden.base.http.request_metrics import observe
-from leyden.base.http.responses import Headers
-from leyden.base.http.streams import Stream
+from leyden.base.http.responses import Headers, Stream
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Principal
 from leyden.errors import Forbidden, LeydenError, MethodNotAllowed, NotFound, Stale

@@ -30,8 +30,7 @@ from leyden.base.processes.identity import (
 )
 from leyden.base.processes.locks import locked
 from leyden.base.processes.logs import cap
-from leyden.base.processes.niceness import set_niceness
-from leyden.base.processes.spawning import Limits, spawn
+from leyden.base.processes.spawning import Limits, set_niceness, spawn
 
 __all__ = [
     "Identity",

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from leyden.base.cli.database import on_running
 from leyden.base.cli.groups import Group
 from leyden.base.cli.organization_option import found as organization_named
 from leyden.base.cli.output import (
@@ -15,7 +16,6 @@ from leyden.base.cli.output import (
     print_list,
     print_rows,
 )
-from leyden.base.cli.running import on_running
 from leyden.base.platform import Platform
 from leyden.base.rules.times import to_iso
 from leyden.nodes.rules.nodes import RuntimeName, Status

@@ -5,8 +5,8 @@ import sys
 
 import click
 
+from leyden.base.cli.database import on_running
 from leyden.base.cli.output import operator
-from leyden.base.cli.running import on_running
 from leyden.base.platform import Platform
 from leyden.nodes.rules.nodes import RuntimeName
 from leyden.nodes.rules.relocations import Relocation, Step

@@ -2,6 +2,7 @@
 
 import click
 
+from leyden.base.cli.database import on_running
 from leyden.base.cli.output import (
     as_json,
     print_fields,
@@ -9,7 +10,6 @@ from leyden.base.cli.output import (
     print_list,
     print_rows,
 )
-from leyden.base.cli.running import on_running
 from leyden.base.platform import Platform
 from leyden.channels.rules.payments import PaidOrder
 from leyden.channels.wiring.shop import open_for_payments, shop_of
