@@ -10,6 +10,5 @@ import leyden.people.rows.tables
 from leyden.base.database.tables import metadata
 from leyden.events.rows import tables_subscriptions, tables_webhooks
 from leyden.nodes.rows import tables_certificates, tables_home
-from leyden.people.rows import tables_quotas
 
 __all__ = ["metadata"]
