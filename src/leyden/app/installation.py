@@ -34,9 +34,8 @@ from leyden.nodes.wiring import (
     authorities,
     certificates,
     clusters,
-    companion_listener,
     gateways,
-    routes_listener,
+    listeners,
 )
 from leyden.nodes.wiring.fleet import fleet_of, looked_after
 from leyden.nodes.wiring.ownership import registered
@@ -105,10 +104,8 @@ async def running(
             pages = dashboard(
                 platform, version=__version__, origins=own_names.origins(settings)
             )
-            await stack.enter_async_context(
-                companion_listener.listening(platform, cluster)
-            )
-            await stack.enter_async_context(routes_listener.listening(platform, far))
+            await stack.enter_async_context(listeners.companions(platform, cluster))
+            await stack.enter_async_context(listeners.routes(platform, far))
             front = front_of(platform, pages, far=far, challenges=challenges)
             connections = await stack.enter_async_context(
                 serving(

@@ -11,8 +11,7 @@ from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Stale
 from leyden.events.rules.events import Event
 from leyden.nodes import backups, home_events, node_events, resealing
-from leyden.nodes.backup_watch import BackupWatch
-from leyden.nodes.drill_watch import DrillWatch
+from leyden.nodes.backup_watch import BackupWatch, DrillWatch
 from leyden.nodes.fleet import Fleet
 from leyden.nodes.home_events import MACAROONS_REMOVED
 from leyden.nodes.lnd.tail import NewLines

@@ -28,7 +28,7 @@ from leyden.base.http.parsing import PARSING
 from leyden.base.rules.times import Clock
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import AuthorityAway, AuthorityRefused, Malformed, Stale
-from leyden.nodes.certificates import pem_chain, signing_requests
+from leyden.nodes.certificates import keys, pem_chain
 from leyden.nodes.certificates.base import Issuer
 from leyden.nodes.certificates.expiry import renewal_at, validity
 from leyden.nodes.fleet import Fleet
@@ -76,7 +76,7 @@ async def account_key(database: Database, sealer: Sealer, directory: str) -> byt
     purpose = ACCOUNT.format(directory)
     kept = await database.reader.issued.account(directory)
     if kept is None:
-        sealed = sealer.seal(signing_requests.new_key(), purpose=purpose)
+        sealed = sealer.seal(keys.key_pem(keys.new_key()), purpose=purpose)
         async with database.transaction() as tx:
             await tx.issued.add_account(directory, sealed)
             kept = await tx.issued.account(directory)
@@ -166,14 +166,12 @@ async def _take_on(issuance: Issuance, due: ClaimedTask, row: Issued) -> None:
     if sealed is None:
         url = await issuance.issuer.begin(row.name)
         sealed = issuance.sealer.seal(
-            signing_requests.new_key(), purpose=name_purpose(row.name)
+            keys.key_pem(keys.new_key()), purpose=name_purpose(row.name)
         )
         async with due.transaction() as tx:
             await tx.issued.set_order(row.name, url, key=sealed)
     key_pem = issuance.sealer.open(sealed, purpose=name_purpose(row.name))
-    got = await issuance.issuer.advance(
-        url, signing_requests.request(key_pem, row.name)
-    )
+    got = await issuance.issuer.advance(url, keys.signing_request(key_pem, row.name))
     now = issuance.clock()
     if isinstance(got, timedelta):
         async with due.transaction() as tx:

@@ -1,6 +1,6 @@
 """Lines of lnd's log are found by how grave they are, and by what they say."""
 
-from leyden.nodes.lnd.log_lines import Level, LogLine, matching
+from leyden.nodes.lnd.log import Level, LogLine, matching
 
 LINES = [
     "2026-03-01 12:00:00.000 [INF] SRVR: Initializing peer network bootstrappers!",
