@@ -23,9 +23,9 @@ from leyden.base.platform import Platform
 from leyden.base.settings import Settings, own_names, words
 from leyden.base.tasks.worker import Worker
 from leyden.channels.wiring.shop import open_for_payments, shop_of
+from leyden.events.tails import Tails
 from leyden.events.wiring.dispatcher import dispatcher_of
 from leyden.events.wiring.emailing import emailing_of
-from leyden.events.wiring.tails import tails_of
 from leyden.nodes.api.gateways import Gateways
 from leyden.nodes.routes import Routes
 from leyden.nodes.watchers import Watching
@@ -80,7 +80,9 @@ async def running(
             emailing=emailing_of(platform),
             fleet=fleet_of(platform, binary, cluster),
             shop=shop_of(platform),
-            tails=tails_of(platform) if api else None,
+            tails=Tails(platform.database, most=settings.event_waits_per_key)
+            if api
+            else None,
         )
         platform = replace(
             platform,

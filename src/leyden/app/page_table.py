@@ -1,6 +1,6 @@
 """The table of all pages."""
 
-from leyden.base.pages.pages import Page, Who
+from leyden.base.pages.visits import Page, Who
 from leyden.base.rules.sign_in import Right
 from leyden.channels.money.pages import credit
 from leyden.channels.pages import order_form, orders

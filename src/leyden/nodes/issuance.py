@@ -19,7 +19,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
@@ -29,7 +29,6 @@ from leyden.base.rules.times import Clock
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import AuthorityAway, AuthorityRefused, Malformed, Stale
 from leyden.nodes.certificates import keys, pem_chain
-from leyden.nodes.certificates.base import Issuer
 from leyden.nodes.certificates.expiry import renewal_at, validity
 from leyden.nodes.fleet import Fleet
 from leyden.nodes.lnd.home import Tls
@@ -44,6 +43,29 @@ ACCOUNT: Final = "account key of {}"
 _Read = TypeVar("_Read")
 
 log = logging.getLogger(__name__)
+
+
+class Issuer(Protocol):
+    """An external certificate authority.
+
+    AuthorityRefused is a refusal; AuthorityAway is not an answer: retry.
+    """
+
+    async def begin(self, name: str) -> str:
+        """Place an order for a certificate of that name; return its URL."""
+        ...
+
+    async def advance(self, order_url: str, request: bytes) -> bytes | timedelta:
+        """Advance an order; return the chain as PEM, or the time to wait.
+
+        `request` is the signing request in DER; it has to be the same each time.
+        Raise AuthorityRefused if the order has failed for good.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
 
 
 class RetryIntervals(Struct, frozen=True, kw_only=True):

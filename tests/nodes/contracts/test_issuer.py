@@ -17,9 +17,9 @@ from leyden.errors import AuthorityAway, AuthorityRefused
 from leyden.nodes.api.challenges import Challenges
 from leyden.nodes.certificates import jws, pem_chain
 from leyden.nodes.certificates.acme import AcmeAccount, AcmeIssuer
-from leyden.nodes.certificates.base import Issuer
 from leyden.nodes.certificates.keys import key_pem, new_key, signing_request
 from leyden.nodes.certificates.roots import Roots
+from leyden.nodes.issuance import Issuer
 from tests import pebble
 from tests.fakes.issuer import FakeIssuer
 from tests.ports import free_port

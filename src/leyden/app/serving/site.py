@@ -34,9 +34,8 @@ from leyden.base.pages.cookies import Cookies
 from leyden.base.pages.forms import Form
 from leyden.base.pages.open_streams import OpenStreams
 from leyden.base.pages.origins import Origins, security_headers
-from leyden.base.pages.pages import Page
 from leyden.base.pages.templates import environment
-from leyden.base.pages.visits import Visit
+from leyden.base.pages.visits import Page, Visit
 from leyden.base.platform import Platform
 from leyden.base.rules.addresses import rate_limit_key
 from leyden.errors import LeydenError, NotFound, Stale
