@@ -16,7 +16,7 @@ from leyden.base.tasks.work import Work
 from leyden.channels.books.verify import verify
 from leyden.errors import Malformed, NotFound, Stale, TooMany
 from leyden.events.dispatchers import FORGETTING, prune
-from leyden.events.manual_limits import ManualLimit
+from leyden.events.limits import ManualLimit
 from leyden.events.rows.subscriptions import NODE_WEBHOOKS
 from leyden.events.rules.deliveries import Answer, Pause
 from leyden.events.rules.webhooks import ANNOUNCED

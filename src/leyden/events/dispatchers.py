@@ -23,8 +23,7 @@ from leyden.base.database.stores import Stores
 from leyden.base.rules.times import Clock
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.events import pending
-from leyden.events.concurrency import Concurrency
-from leyden.events.manual_limits import ManualLimit
+from leyden.events.limits import Concurrency, ManualLimit
 from leyden.events.rows.subscriptions import NODE_WEBHOOKS, Subscription
 from leyden.events.rules.deliveries import (
     PATIENCE,

@@ -11,7 +11,7 @@ from leyden.base.rules.addresses import Network, Reach
 from leyden.base.settings import Settings, words
 from leyden.errors import SetupError
 from leyden.events.dispatchers import Dispatcher, DispatcherSettings
-from leyden.events.manual_limits import ManualLimit
+from leyden.events.limits import ManualLimit
 from leyden.events.rules.webhook_urls import USUAL, Allowed
 from leyden.events.webhooks.connector import Egress
 from leyden.events.webhooks.sender import HttpSender
