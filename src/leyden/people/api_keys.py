@@ -30,7 +30,7 @@ _SPENDS = (
     "scope: your role can't create keys with the scope flow, which can spend money."
 )
 EXPIRING_KEYS: Final = "expiring keys"  # a kind of task
-NOTICE: Final = timedelta(days=7)
+NOTICE: Final = timedelta(days=7)  # that a key ends
 _LOOK_EVERY: Final = timedelta(hours=1)
 _AT_ONCE: Final = 100
 
