@@ -10,7 +10,7 @@ from functools import partial
 from leyden import __version__
 from leyden.app.front import dashboard, front_of
 from leyden.app.loops import put_standing, queues
-from leyden.app.serving.metrics import metrics
+from leyden.app.serving.public import metrics
 from leyden.backups.wiring import restored
 from leyden.base import processes
 from leyden.base.background import background

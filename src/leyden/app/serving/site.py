@@ -27,7 +27,7 @@ from leyden.app.serving.admission import (
 )
 from leyden.base.http import turns
 from leyden.base.http.limits import Requests
-from leyden.base.http.request_body import ClientLeft, read_body
+from leyden.base.http.reading import ClientLeft, read_body
 from leyden.base.pages import forms
 from leyden.base.pages.assets import assets
 from leyden.base.pages.cookies import Cookies
