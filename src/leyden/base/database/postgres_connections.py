@@ -16,8 +16,7 @@ from psycopg import AsyncConnection
 from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import AsyncConnectionPool
 
-from leyden.base.database.owners import OWNER, PLATFORM
-from leyden.base.fair_queue import FairSlots
+from leyden.base.fair_queue import OWNER, PLATFORM, FairSlots
 from leyden.errors import DatabaseAway
 
 # A server without power does not close connections, nor does a router that has dropped
