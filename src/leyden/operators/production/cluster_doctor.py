@@ -6,10 +6,10 @@ from typing import Final
 
 from leyden.base.settings import Settings
 from leyden.errors import ClusterRefused, LeydenError, SetupError
-from leyden.nodes.runtimes.kubernetes import resource_metrics
+from leyden.nodes.runtimes.kubernetes import resource_metrics, trials
 from leyden.nodes.runtimes.kubernetes.api import Api
 from leyden.nodes.runtimes.kubernetes.kinds import Service
-from leyden.nodes.wiring import clusters, egress_trial, pods
+from leyden.nodes.wiring import clusters, pods
 from leyden.operators.production import Result
 
 _HIDDEN: Final = (
@@ -40,7 +40,7 @@ async def examine(settings: Settings) -> AsyncIterator[Result]:
             _, to_do = await resource_metrics.fetch(api)
             yield Result(what=_MEASURED, to_do=to_do, is_optional=True)
             what = "a pod in the nodes' namespace runs"
-            async for tried, to_do in egress_trial.examine(settings, api):
+            async for tried, to_do in trials.examine(settings, api):
                 yield Result(what=tried, to_do=to_do)
     except LeydenError as error:
         yield Result(what=what, to_do=str(error))
