@@ -22,9 +22,8 @@ from urllib.parse import urlsplit
 import uvloop
 from bench.contenders import Contender, wait_for
 
-from leyden.app.dashboard import dashboard
 from leyden.app.endpoints import OPERATIONS
-from leyden.app.front import Front
+from leyden.app.front import Front, dashboard
 from leyden.app.migration import migrate
 from leyden.app.serving.api import Api
 from leyden.base.http.proxies import Proxies

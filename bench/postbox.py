@@ -23,9 +23,9 @@ from leyden.base.tasks.worker import Worker
 from leyden.events.dispatchers import AT_ONCE, Dispatcher, deliver
 from leyden.events.rows.subscriptions import NODE_WEBHOOKS, webhook_secret_purpose
 from leyden.events.rules.webhook_urls import Allowed
-from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.connector import Egress
 from leyden.events.webhooks.sender import HttpSender
-from leyden.nodes import announcements, node_events
+from leyden.nodes import node_events
 from leyden.nodes.rows.launch_specs import SealedLaunchSpec
 from leyden.nodes.rules.node_settings import NodeSettings
 from leyden.nodes.rules.nodes import Network, Node, Type
@@ -100,7 +100,7 @@ class Postbox:
             for number in numbers
         ]
         async with self.database.transaction() as tx:
-            await announcements.announce(tx, node, told, now=utc_now())
+            await node_events.announce(tx, node, told, now=utc_now())
 
     def is_busy(self) -> bool:
         """Return whether deliveries are running or due."""

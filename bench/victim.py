@@ -15,7 +15,7 @@ from bench.town import PATIENCE_S, Caller
 from leyden.base.platform import Platform
 from leyden.base.rules.times import utc_now
 from leyden.errors import DatabaseAway
-from leyden.nodes import announcements, node_events
+from leyden.nodes import node_events
 
 API, STATE, WEBHOOK = "API", "/v1/state through the gateway", "webhooks"
 GOALS = {API: 1.5, STATE: 2.0, WEBHOOK: 2.0}
@@ -115,7 +115,7 @@ class Victim:
         while True:
             with contextlib.suppress(DatabaseAway):
                 async with self.platform.database.transaction() as tx:
-                    await announcements.announce(tx, node, [told], now=utc_now())
+                    await node_events.announce(tx, node, [told], now=utc_now())
                 return
 
     async def _heard(self, announced: dict[int, float]) -> None:

@@ -443,7 +443,7 @@ GUARDS = (
     ),
     Guard(
         "what is read together is of one moment",
-        "base/database/sqlite_reads.py",
+        "base/database/sqlite_statements.py",
         'self._connection.execute("BEGIN")',
         "pass",
         "tests/base/database/test_sqlite_reads.py",

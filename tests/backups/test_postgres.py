@@ -20,7 +20,7 @@ from leyden.backups import drilling, manifest, postgres
 from leyden.backups.channel_copies import ChannelCopies
 from leyden.backups.places import Programs
 from leyden.backups.store import recovery
-from leyden.backups.wiring import takeover
+from leyden.backups.wiring import restored
 from leyden.base.database.stores import Stores
 from leyden.base.opening import opened
 from leyden.base.platform import Platform
@@ -123,7 +123,7 @@ async def test_a_database_of_postgres_is_backed_up_drilled_and_restored(
         await restore_a_wrong_one(kept, empty_url)  # which fails after pg_restore
     await kept.restore(LEYDEN_DATABASE_URL=empty_url, wanted=good.id)
     there = kept.settings("new", LEYDEN_DATABASE_URL=empty_url)
-    await takeover.confirm(there, actor="test")
+    await restored.confirm(there, actor="test")
     async with opened(there) as platform:
         assert await verify(platform.database) == []
     with psycopg.connect(empty_url) as connection:

@@ -22,7 +22,7 @@ from leyden.backups import running as backup_runs
 from leyden.backups.channel_copies import ChannelCopies
 from leyden.backups.store import recovery
 from leyden.backups.store.store import CHANNELS
-from leyden.backups.wiring import restored, takeover
+from leyden.backups.wiring import restored
 from leyden.backups.wiring.restore_place import alone
 from leyden.base.opening import opened
 from leyden.base.platform import Platform
@@ -75,7 +75,7 @@ async def test_a_lost_home_is_restored_and_stays_stopped_until_somebody_says_so(
     with pytest.raises(SetupError, match="is missing"):
         identity.read(kept.home)
 
-    await takeover.confirm(kept.given, actor="test")
+    await restored.confirm(kept.given, actor="test")
 
     restored.refuse_unconfirmed(kept.given)
     assert identity.read(kept.home).identity != former
@@ -87,7 +87,7 @@ async def test_a_lost_home_is_restored_and_stays_stopped_until_somebody_says_so(
         assert home is not None
         assert home.identity == identity.read(kept.home).identity
     with pytest.raises(SetupError, match="is not a restored home that waits"):
-        await takeover.confirm(kept.given, actor="test")
+        await restored.confirm(kept.given, actor="test")
     await kept.run()
 
 
@@ -150,7 +150,7 @@ async def test_restore_revokes_all_keys_when_it_is_told_to(kept: Kept) -> None:
     found = await kept.restore(revoke_keys_as="operator:restore")
     assert found.keys_revoked == 2
     assert found.review["api keys in force"] == []
-    await takeover.confirm(kept.settings("new"), actor="operator:ada")
+    await restored.confirm(kept.settings("new"), actor="operator:ada")
     async with opened(kept.settings("new")) as platform:
         assert await keys_in_force(platform) == []
         reader = platform.database.reader
@@ -231,12 +231,12 @@ async def test_while_an_lnd_of_the_home_runs_it_may_not_start_another(
         assert lnd.stdout
         lnd.stdout.read(1)  # until then its command line may still be empty
         with pytest.raises(SetupError, match="run on this machine"):
-            await takeover.confirm(kept.settings("new"), actor="test")
+            await restored.confirm(kept.settings("new"), actor="test")
     finally:
         lnd.communicate()
     with pytest.raises(SetupError, match="can't start until you confirm"):
         restored.refuse_unconfirmed(kept.settings("new"))
-    await takeover.confirm(kept.settings("new"), actor="test")
+    await restored.confirm(kept.settings("new"), actor="test")
 
 
 async def test_an_installation_that_waits_is_not_started(kept: Kept) -> None:
@@ -337,7 +337,7 @@ async def test_a_disk_onto_which_half_of_a_home_was_moved_does_not_run(
     left.mkdir(parents=True)
     (home / "authority").rename(left / "authority")  # as a kill -9 leaves it
     with pytest.raises(SetupError, match="delete everything on it"):
-        await takeover.confirm(kept.settings("new"), actor="test")
+        await restored.confirm(kept.settings("new"), actor="test")
     with pytest.raises(SetupError, match="delete everything on it"):
         await kept.restore()
     with pytest.raises(SetupError, match="can't start until you confirm"):

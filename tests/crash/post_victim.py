@@ -22,7 +22,7 @@ from leyden.events.dispatchers import Dispatcher, DispatcherSettings, deliver
 from leyden.events.rows.subscriptions import NODE_WEBHOOKS, SUBSCRIPTIONS
 from leyden.events.rules.events import TYPES, Event
 from leyden.events.subscriptions import Wanted
-from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.connector import Egress
 from leyden.events.webhooks.sender import HttpSender
 from tests.crash.victim import KEYRING, say
 from tests.events.post import Post

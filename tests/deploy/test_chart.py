@@ -26,9 +26,9 @@ from leyden.nodes.wiring import (
     cluster_keys,
     clusters,
     gateways,
+    listeners,
     node_openings,
     peer_addresses,
-    routes_listener,
 )
 from leyden.values import replace
 from tests.programs import built
@@ -244,7 +244,7 @@ def test_the_settings_in_it_are_ones_that_a_platform_starts_with(
         {**variables(container), "LEYDEN_GATEWAY_TOKEN_FILE": str(token)}
     )
     assert given.gateway_control == "https://leyden-routes.leyden.svc:8020"
-    assert given.gateway_control_name == routes_listener.name(given_api)
+    assert given.gateway_control_name == listeners.routes_name(given_api)
     gateways.far_envoy(given)  # which refuses https without an authority
     [envoy] = dict(pods())["leyden-gateway"]["containers"]
     mounts = {each["name"]: each["mountPath"] for each in envoy["volumeMounts"]}

@@ -15,7 +15,7 @@ from leyden.events.rows.subscription_deliveries import Sent
 from leyden.events.rows.subscriptions import NODE_WEBHOOKS, webhook_secret_purpose
 from leyden.events.rules.deliveries import Answer
 from leyden.events.rules.events import Event
-from leyden.nodes import announcements, home_events, node_events, webhooks
+from leyden.nodes import home_events, node_events, webhooks
 from leyden.nodes.rows.launch_specs import SealedLaunchSpec
 from leyden.nodes.rules.nodes import Node
 from leyden.values import replace
@@ -106,7 +106,7 @@ class Post:
                     )
                 else:
                     event = of_node(node, each)
-                    await announcements.announce(tx, node, [event], now=self.now)
+                    await node_events.announce(tx, node, [event], now=self.now)
 
     async def run(self, *, most: int = 100) -> int:
         """Do everything that is due, as the queue would; give the number of runs."""

@@ -16,10 +16,10 @@ from leyden.base.rules.accounts import Organization
 from leyden.base.rules.times import utc_now
 from leyden.base.tasks.queues import Queue
 from leyden.base.tasks.worker import Worker
-from leyden.events.concurrency import Concurrency
 from leyden.events.dispatchers import Dispatcher, deliver
+from leyden.events.limits import Concurrency
 from leyden.events.rows.subscriptions import NODE_WEBHOOKS
-from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.connector import Egress
 from leyden.events.webhooks.sender import HttpSender
 from leyden.nodes.rules.nodes import Node
 from leyden.values import replace

@@ -12,8 +12,7 @@ from leyden.base.database.secrets import Sealer
 from leyden.base.tasks.worker import Worker
 from leyden.nodes.certificates.authority import Authority
 from leyden.nodes.fleet import EVERYTHING
-from leyden.nodes.gateway.base import Traffic
-from leyden.nodes.gateway.elsewhere import GatewayElsewhere
+from leyden.nodes.gateway.base import GatewayElsewhere, Traffic
 from leyden.nodes.rules.nodes import Action, Node
 from leyden.nodes.runtimes.base import Usage
 from leyden.nodes.samples import EVERY, KEPT, Samples

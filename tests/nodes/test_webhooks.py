@@ -16,11 +16,11 @@ from leyden.base.tasks.work import Work
 from leyden.channels.books.verify import verify
 from leyden.errors import Malformed, NotFound, Stale, TooMany
 from leyden.events.dispatchers import FORGETTING, prune
-from leyden.events.manual_limits import ManualLimit
+from leyden.events.limits import ManualLimit
 from leyden.events.rows.subscriptions import NODE_WEBHOOKS
 from leyden.events.rules.deliveries import Answer, Pause
 from leyden.events.rules.webhooks import ANNOUNCED
-from leyden.nodes import announcements, webhooks
+from leyden.nodes import node_events, webhooks
 from leyden.nodes.rules.nodes import Node, Status
 from leyden.values import replace
 from tests.events.post import SECRET, URL, Blocks, Post, Update, of_node, said
@@ -69,9 +69,7 @@ async def test_what_is_rolled_back_is_not_announced(post: Post) -> None:
     node = await post.house()
     with pytest.raises(Stale):
         async with post.database.transaction() as tx:
-            await announcements.announce(
-                tx, node, [of_node(node, UPDATE)], now=post.now
-            )
+            await node_events.announce(tx, node, [of_node(node, UPDATE)], now=post.now)
             raise Stale
     await post.run()
     assert post.told == []
@@ -376,7 +374,7 @@ async def test_another_url_begins_anew(post: Post) -> None:
     moved = replace(node, settings=some_settings(webhook=other))
     async with post.database.transaction() as tx:
         await tx.nodes.save(node, moved)
-        await announcements.url_changed(tx, moved, now=post.now)
+        await node_events.url_changed(tx, moved, now=post.now)
     await post.run()
     assert [each.url for each in post.sender.received] == [URL, other]
     assert post.told[1:] == ["waiting_unlock"]
@@ -391,7 +389,7 @@ async def test_without_a_url_nothing_waits_any_more(post: Post) -> None:
     moved = replace(node, settings=some_settings(webhook=""))
     async with post.database.transaction() as tx:
         await tx.nodes.save(node, moved)
-        await announcements.url_changed(tx, moved, now=post.now)
+        await node_events.url_changed(tx, moved, now=post.now)
     await post.pass_time(days=1)
     assert len(post.told) == 1
     assert await post.states(node) == ["failed", "failed"]
@@ -573,7 +571,7 @@ async def test_a_test_that_resumes_waits_for_what_is_announced(post: Post) -> No
             begun.set()
             await go.wait()
             status = of_node(node, "waiting_unlock")
-            await announcements.announce(tx, node, [status], now=post.now)
+            await node_events.announce(tx, node, [status], now=post.now)
 
     announcing = asyncio.create_task(announce())
     await begun.wait()
@@ -593,7 +591,7 @@ async def test_forgetting_a_node_leaves_nothing_of_its_webhooks(post: Post) -> N
         await post.announce(each, "stopped")
     await post.run()
     async with post.database.transaction() as tx:
-        await announcements.delete(tx, node.id)
+        await node_events.delete_webhook(tx, node.id)
     assert await post.deliveries(node) == []
     assert len(await post.deliveries(other)) == 1
 

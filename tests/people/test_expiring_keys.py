@@ -12,8 +12,8 @@ from leyden.base.rules.times import to_iso
 from leyden.base.settings import Settings
 from leyden.base.tasks.work import Work
 from leyden.errors import Unauthorized
-from leyden.people import accounts, api_keys, expiring_keys, sign_in
-from leyden.people.expiring_keys import EXPIRING_KEYS
+from leyden.people import accounts, api_keys, sign_in
+from leyden.people.api_keys import EXPIRING_KEYS
 from tests.conftest import NOW
 from tests.events.told import told, types_told
 
@@ -37,7 +37,7 @@ async def look(platform: Platform, *, at: datetime) -> None:
         (claim,) = await tx.tasks.claim(
             EXPIRING_KEYS, now=at, until=at + timedelta(minutes=1), most=1
         )
-    await expiring_keys.announce(Work(platform.database, claim), clock=lambda: at)
+    await api_keys.announce_expiring(Work(platform.database, claim), clock=lambda: at)
 
 
 async def test_a_key_that_ends_soon_is_told_of_once(

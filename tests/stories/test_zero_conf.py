@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
+from leyden.customer.channel_acceptor import accept_from
 from leyden.lnd.trust import trusting
-from leyden.nodes.lnd.acceptor import accept_from
 from leyden.nodes.lnd.client import connect
 from leyden.nodes.lnd.states import Address
 from leyden_workshop.devnet import access, wallet

@@ -1,15 +1,16 @@
 """One listener for the dashboard, the documentation and the API."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from leyden import __version__
 from leyden.app.endpoints import OPERATIONS
+from leyden.app.page_table import PAGES
 from leyden.app.serving.api import Api
 from leyden.app.serving.public import Public
 from leyden.app.serving.site import Site
 from leyden.base.http.proxies import Proxies
-from leyden.base.pages.addresses import is_page
+from leyden.base.pages.origins import Origins
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings, own_names, words
 from leyden.channels.direct.api.lsps1 import Lsps1OverHttp
@@ -19,6 +20,11 @@ from leyden.nodes.api.challenges import Challenges
 from leyden.nodes.api.gateways import Gateways
 
 Application = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+def _is_page(path: str) -> bool:
+    """Return whether the path is one of the dashboard's."""
+    return path in {"/", "/app"} or path.startswith("/app/")
 
 
 class Front:
@@ -40,7 +46,7 @@ class Front:
         if self._proxies:
             self._proxies.rewrite_scope(scope)
         path = scope["path"]
-        if is_page(path):
+        if _is_page(path):
             answering = self._pages
         elif is_manual(path):
             answering = self._manual
@@ -85,3 +91,8 @@ def proxies(settings: Settings) -> Proxies:
         return Proxies(words(settings.api_proxies))
     except ValueError as error:
         raise SetupError(f"api_proxies: {error}") from None
+
+
+def dashboard(platform: Platform, *, version: str, origins: Iterable[str] = ()) -> Site:
+    """Build this installation's dashboard, with the origins it is served at."""
+    return Site(platform, PAGES, version=version, origins=Origins(origins))

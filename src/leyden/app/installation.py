@@ -8,10 +8,9 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from functools import partial
 
 from leyden import __version__
-from leyden.app.dashboard import dashboard
-from leyden.app.front import front_of
+from leyden.app.front import dashboard, front_of
 from leyden.app.loops import put_standing, queues
-from leyden.app.serving.metrics import metrics
+from leyden.app.serving.public import metrics
 from leyden.backups.wiring import restored
 from leyden.base import processes
 from leyden.base.background import background
@@ -24,9 +23,9 @@ from leyden.base.platform import Platform
 from leyden.base.settings import Settings, own_names, words
 from leyden.base.tasks.worker import Worker
 from leyden.channels.wiring.shop import open_for_payments, shop_of
+from leyden.events.tails import Tails
 from leyden.events.wiring.dispatcher import dispatcher_of
 from leyden.events.wiring.emailing import emailing_of
-from leyden.events.wiring.tails import tails_of
 from leyden.nodes.api.gateways import Gateways
 from leyden.nodes.routes import Routes
 from leyden.nodes.watchers import Watching
@@ -35,9 +34,8 @@ from leyden.nodes.wiring import (
     authorities,
     certificates,
     clusters,
-    companion_listener,
     gateways,
-    routes_listener,
+    listeners,
 )
 from leyden.nodes.wiring.fleet import fleet_of, looked_after
 from leyden.nodes.wiring.ownership import registered
@@ -82,7 +80,9 @@ async def running(
             emailing=emailing_of(platform),
             fleet=fleet_of(platform, binary, cluster),
             shop=shop_of(platform),
-            tails=tails_of(platform) if api else None,
+            tails=Tails(platform.database, most=settings.event_waits_per_key)
+            if api
+            else None,
         )
         platform = replace(
             platform,
@@ -106,10 +106,8 @@ async def running(
             pages = dashboard(
                 platform, version=__version__, origins=own_names.origins(settings)
             )
-            await stack.enter_async_context(
-                companion_listener.listening(platform, cluster)
-            )
-            await stack.enter_async_context(routes_listener.listening(platform, far))
+            await stack.enter_async_context(listeners.companions(platform, cluster))
+            await stack.enter_async_context(listeners.routes(platform, far))
             front = front_of(platform, pages, far=far, challenges=challenges)
             connections = await stack.enter_async_context(
                 serving(

@@ -56,7 +56,7 @@ from leyden.nodes.onions.onions import Onions
 from leyden.nodes.routes import Routes
 from leyden.nodes.watchers import Watching
 from leyden.operators.alarm_watch import ALARMS, AlarmWatch
-from leyden.people import expiring_keys, sign_in
+from leyden.people import api_keys, sign_in
 
 _FORGET_EVERY = timedelta(hours=1)
 _FORGOTTEN_AT_ONCE = 500
@@ -68,7 +68,7 @@ _OPENINGS_AT_ONCE = 512
 STANDING: tuple[str, ...] = (
     "forget answers",
     event_log.FORGETTING,
-    expiring_keys.EXPIRING_KEYS,
+    api_keys.EXPIRING_KEYS,
     sign_in.FORGETTING,
 )
 STANDING_WITH_ALARMS = (ALARMS,)
@@ -115,10 +115,10 @@ def queues(
         kept=timedelta(seconds=platform.settings.events_kept_s),
         clock=platform.clock,
     )
-    announce_keys = partial(expiring_keys.announce, clock=platform.clock)
+    announce_keys = partial(api_keys.announce_expiring, clock=platform.clock)
     forget_sign_ins = partial(sign_in.prune, clock=platform.clock)
     found = [
-        Queue(kind=expiring_keys.EXPIRING_KEYS, run=announce_keys, concurrency=1),
+        Queue(kind=api_keys.EXPIRING_KEYS, run=announce_keys, concurrency=1),
         Queue(kind=sign_in.FORGETTING, run=forget_sign_ins, concurrency=1),
         Queue(kind="forget answers", run=forget_answers, concurrency=1),
         Queue(kind=event_log.FORGETTING, run=forget_events, concurrency=1),

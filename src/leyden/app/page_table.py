@@ -1,6 +1,6 @@
 """The table of all pages."""
 
-from leyden.base.pages.pages import Page, Who
+from leyden.base.pages.visits import Page, Who
 from leyden.base.rules.sign_in import Right
 from leyden.channels.money.pages import credit
 from leyden.channels.pages import order_form, orders
@@ -19,7 +19,7 @@ from leyden.nodes.pages import (
     webhooks,
 )
 from leyden.nodes.rules.nodes import Action
-from leyden.operators.pages import operator, oversight
+from leyden.operators.pages import operator
 from leyden.people.pages import (
     account,
     audit,
@@ -108,8 +108,8 @@ PAGES: tuple[Page, ...] = (
     Page("POST", f"{_ACCOUNT}/recovery-codes", account.new_recovery_codes, Who.PERSON),
     Page("GET", _OPERATOR, operator.show, Who.OPERATOR),
     Page("POST", f"{_OPERATOR}/prove", operator.prove, Who.OPERATOR),
-    Page("GET", f"{_OPERATOR}/nodes", oversight.nodes, Who.OPERATOR),
-    Page("GET", f"{_OPERATOR}/money", oversight.money, Who.OPERATOR),
+    Page("GET", f"{_OPERATOR}/nodes", operator.nodes, Who.OPERATOR),
+    Page("GET", f"{_OPERATOR}/money", operator.money, Who.OPERATOR),
     Page("GET", f"{_OPERATOR}/orders", operator.orders, Who.OPERATOR),
     Page("GET", _EVERYBODY, operator.organizations, Who.OPERATOR),
     Page("POST", _EVERYBODY, operator.create_organization, Who.OPERATOR),

@@ -19,7 +19,7 @@ from typing import Final
 from prometheus_client import Gauge
 
 from leyden.backups import places
-from leyden.backups.installation import installation_id
+from leyden.backups.keys import installation_id
 from leyden.backups.places import Programs
 from leyden.backups.results import recorded
 from leyden.backups.store.store import CHANNELS, Snapshot, Store

@@ -3,7 +3,7 @@
 from leyden.backups import places
 from leyden.backups.changes import applying, state
 from leyden.backups.fetching import facts_differ, fetch, open_keys
-from leyden.backups.installation import installation_id
+from leyden.backups.keys import installation_id
 from leyden.backups.places import Programs
 from leyden.backups.results import recorded
 from leyden.backups.store.recovery import RecoveryKey

@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.backups import postgres
-from leyden.backups.databases import describe
-from leyden.backups.facts import Facts
+from leyden.backups.facts import Facts, describe
 from leyden.base.database.urls import is_sqlite, sqlite_path
 from leyden.errors import SetupError
 from leyden.values import Struct

@@ -17,9 +17,9 @@ from contextlib import asynccontextmanager
 
 from leyden.backups import facts, places, postgres
 from leyden.backups.changes import applying, state
-from leyden.backups.databases import Reading
+from leyden.backups.facts import Reading
 from leyden.backups.fetching import Fetched, facts_differ, fetch, open_keys
-from leyden.backups.installation import installation_id
+from leyden.backups.keys import installation_id
 from leyden.backups.places import Programs
 from leyden.backups.results import Kind, recorded
 from leyden.backups.sealed_values import Opened, open_all

@@ -1,5 +1,7 @@
 """Row counts and sums of a database, to compare a copy with its original.
 
+It is read by its URL, without opening it as the platform does.
+
 The tables are read from the database instead of this program's definitions, because a
 copy may be older.
 """
@@ -17,9 +19,12 @@ from sqlalchemy import (
     literal_column,
     select,
     table,
+    text,
 )
+from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.sql.elements import ColumnElement
 
+from leyden.base.database.engines import engine, unreachable
 from leyden.values import Struct
 
 _BESIDE = frozenset({"alembic_version", "backup_result"})
@@ -97,3 +102,33 @@ def _kind(connection: Connection, column: str) -> ColumnElement[str]:
     if connection.dialect.name == "postgresql":
         return func.split_part(account, ":", 1)
     return func.substr(account, 1, func.instr(account.concat(":"), ":") - 1)
+
+
+class Reading:
+    """A read-only connection with one transaction."""
+
+    def __init__(self, url: str) -> None:
+        self._engine = engine(url)
+
+    def __enter__(self) -> Connection:
+        """Connect, with a snapshot of the database until the end."""
+        try:
+            self._connection = self._engine.connect()
+            if self._engine.dialect.name == "postgresql":
+                self._connection.execute(
+                    text("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
+                )
+        except SQLAlchemyError as error:
+            raise unreachable(error) from None
+        return self._connection
+
+    def __exit__(self, *_: object) -> None:
+        """Disconnect."""
+        self._connection.close()
+        self._engine.dispose()
+
+
+def describe(url: str) -> tuple[str, Facts]:
+    """Return a database's schema version, row counts and sums."""
+    with Reading(url) as connection:
+        return schema(connection), of(connection)

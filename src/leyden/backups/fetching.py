@@ -4,9 +4,8 @@ import asyncio
 from pathlib import Path
 
 from leyden.backups import copies, keys, manifest
-from leyden.backups.databases import describe
-from leyden.backups.installation import installation_id
-from leyden.backups.keys import Bundle
+from leyden.backups.facts import describe
+from leyden.backups.keys import Bundle, installation_id
 from leyden.backups.manifest import Manifest
 from leyden.backups.places import Programs
 from leyden.backups.store.store import Snapshot, Store

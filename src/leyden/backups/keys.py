@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
 from leyden.base import settings
+from leyden.base.database.secrets import Sealer
 from leyden.base.settings import Settings
 from leyden.errors import SetupError
 from leyden.values import Struct, hiding
@@ -36,6 +37,8 @@ NAMING_FILES: Final = (
 # Settings about this machine; a restore on another one asks for them again.
 _OF_THE_MACHINE: Final = frozenset({"home", "database_url", "secrets_file"})
 _MOST: Final = 16 << 20
+_PURPOSE: Final = "installation of a backup"
+_ID_BYTES: Final = 8
 
 
 class Bundle(Struct, frozen=True):
@@ -126,3 +129,12 @@ def line(name: str, value: Any) -> str:
     """
     shown = json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
     return f"{name} = {shown}"
+
+
+def installation_id(sealer: Sealer) -> str:
+    """Return the permanent id of this installation.
+
+    It is derived from the keys, survives their rotation and every restore, and reveals
+    nothing about them.
+    """
+    return sealer.digest(b"", purpose=_PURPOSE)[:_ID_BYTES].hex()

@@ -18,8 +18,7 @@ from psycopg import conninfo, sql
 from sqlalchemy import text
 
 from leyden.backups import facts
-from leyden.backups.databases import Reading
-from leyden.backups.facts import Facts
+from leyden.backups.facts import Facts, Reading
 from leyden.backups.store.calls import Secret, call, secret
 from leyden.errors import SetupError
 

@@ -17,8 +17,7 @@ from leyden.backups import copies, keys, manifest, places
 from leyden.backups.changes import applying, state
 from leyden.backups.changes.state import Base
 from leyden.backups.copies import Copied
-from leyden.backups.installation import installation_id
-from leyden.backups.keys import Bundle
+from leyden.backups.keys import Bundle, installation_id
 from leyden.backups.manifest import Manifest
 from leyden.backups.places import Programs
 from leyden.backups.results import recorded

@@ -7,9 +7,14 @@ another's first is next.
 import asyncio
 from collections import Counter, deque
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from contextvars import ContextVar
+from typing import Final, Generic, TypeVar
 
 _T = TypeVar("_T")
+
+# The organization whose request it is that writes.
+PLATFORM: Final = ""  # payments, webhooks, and other background work
+OWNER: Final[ContextVar[str]] = ContextVar("owner", default=PLATFORM)
 
 
 def _anybody(_owner: str) -> bool:

@@ -2,26 +2,34 @@
 
 Only the node's owner can: the call takes a macaroon. It is made beside the waiting, in
 a thread, and made anew whenever the node was away.
+
+lnd asks its channel acceptors about every channel that a peer wants to open. It accepts
+a zero-conf channel only if an acceptor allows it. This one allows it to the seller, and
+answers for all other channels what lnd does without an acceptor.
 """
 
 import asyncio
+import base64
 import contextlib
+import json
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any, Final
 
+import aiohttp
 import msgspec
 
-from leyden.customer.recipients import Recipient
+from leyden.customer.channel_options import Recipient
 from leyden.customer.session import Session
-from leyden.errors import Conflict, LeydenError, NodeAway
+from leyden.errors import Conflict, LeydenError, NodeAway, NodeRefused
 from leyden.lnd.trust import trusting
-from leyden.nodes.lnd.acceptor import accept_from
-from leyden.nodes.lnd.client import connect
+from leyden.nodes.lnd.client import Lnd, connect
 from leyden.nodes.lnd.states import Address
 from leyden.schemas.flow import OrderAnswer
 
 _AGAIN_S = 1.0
 _READY_WITHIN_S = 30.0
+_PATH: Final = "/v1/channels/acceptor"
 
 
 @contextlib.contextmanager
@@ -98,3 +106,38 @@ class _Accepting:
                 self._why = error
                 self._ready.set()
                 return
+
+
+async def accept_from(
+    lnd: Lnd, peer: str, *, macaroon: str, ready: Callable[[], object] = lambda: None
+) -> None:
+    """Accept zero-conf channels from a peer until cancelled.
+
+    Raise NodeAway if lnd closes the stream. `ready` is called once the stream is open:
+    lnd does not confirm that it registered the acceptor.
+    """
+    async with lnd.socket(_PATH, macaroon=macaroon) as socket:
+        ready()
+        async for message in socket:
+            if message.type is not aiohttp.WSMsgType.TEXT:
+                break
+            request = json.loads(message.data)
+            if "result" not in request:
+                why = (request.get("error") or {}).get("message", "no reason")
+                raise NodeRefused(f"the node does not let you accept channels: {why}")
+            await socket.send_json(answer(request["result"], peer))
+    raise NodeAway("the node closed the channel acceptor stream")
+
+
+def answer(request: dict[str, Any], peer: str) -> dict[str, Any]:
+    """Return the response to lnd's request to accept a channel of a peer."""
+    wants = bool(request.get("wants_zero_conf"))
+    trusted = base64.b64decode(request["node_pubkey"]).hex() == peer
+    response = {
+        "pending_chan_id": request["pending_chan_id"],
+        "accept": trusted or not wants,
+        "zero_conf": trusted and wants,
+    }
+    if not response["accept"]:
+        response["error"] = "zero-conf channels are accepted from one peer only"
+    return response

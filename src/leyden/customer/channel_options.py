@@ -1,13 +1,74 @@
-"""The options that describe a channel, and what they ask the platform for."""
+"""The options that describe a channel, and whom it is for: `--for NODE`."""
 
 from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import click
 
-from leyden.customer.recipients import Recipient
+from leyden.client import ApiError
 from leyden.customer.session import Session
-from leyden.customer.wallet.reaching import macaroon_option, password_option
+from leyden.customer.wallet.reaching import (
+    admin_macaroon,
+    has_wallet,
+    macaroon_option,
+    open_node,
+    password_option,
+    wallet_password,
+)
+
+_KEY_DIGITS = 66
+_KEY_UNKNOWN = "node: we don't know this node's public key yet"
+
+
+class Recipient:
+    """Whom the channel is for: a public key, or a node of yours."""
+
+    def __init__(
+        self,
+        session: Session,
+        named: str,
+        *,
+        password_file: Path | None,
+        macaroon_file: Path | None,
+    ) -> None:
+        self._session = session
+        self._files = password_file, macaroon_file
+        self._named = named
+        key = named.partition("@")[0]
+        is_key = len(key) == _KEY_DIGITS and key[:2] in {"02", "03"}
+        self.node = None if is_key else session.node(named)
+
+    def wish(self, capacity: int) -> dict[str, Any]:
+        """Return the order's fields for the node.
+
+        The platform mostly knows a node's public key; where it does not, the node
+        itself is asked, with its owner's macaroon.
+        """
+        if self.node is None:
+            return {"node": self._named}
+        wish = {"node_id": self.node.node_id}
+        if not any(self._files):
+            try:
+                self._session.client.flow.quote(capacity, **wish)
+            except ApiError as error:
+                if not error.message.startswith(_KEY_UNKNOWN):
+                    raise
+            else:
+                return wish
+        has_wallet(self.node)  # else a password of nothing would be asked for
+        with open_node(self._session, self.node, macaroon=self.macaroon) as lnd:
+            return {**wish, "node": str(lnd.get("/v1/getinfo")["identity_pubkey"])}
+
+    @cached_property
+    def macaroon(self) -> str:
+        """Return the owner's macaroon of a node of yours; asked for once."""
+        if self.node is None:
+            raise ValueError("somebody else's node")
+        password_file, macaroon_file = self._files
+        password = "" if macaroon_file else wallet_password(password_file)
+        return admin_macaroon(self._session, self.node, macaroon_file, password)
 
 
 def channel_options(command: Callable[..., None]) -> Callable[..., None]:

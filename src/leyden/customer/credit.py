@@ -1,12 +1,19 @@
 """Commands for coupons, credit and the ledger."""
 
+import csv
+import sys
+from collections.abc import Iterable
 from itertools import islice
 
 import click
+import msgspec
 
 from leyden.base.cli.output import as_json, print_json, print_one, print_rows
-from leyden.customer import statements
 from leyden.customer.session import Session, with_session
+from leyden.schemas.credit import LedgerEntry
+
+# A spreadsheet takes what begins with these for a formula.
+_FORMULAS = ("=", "+", "-", "@", "\t", "\r")
 
 
 @click.command()
@@ -80,12 +87,26 @@ def ledger(session: Session, *, most: int | None, as_csv: bool, as_json: bool) -
     """
     entries = islice(session.client.flow.ledger(), most)
     if as_csv:
-        statements.write_csv(entries)
+        _write_csv(entries)
     elif as_json:
         print_json({"entries": list(entries)})
     else:
         print_rows(
-            map(statements.row, entries),
+            map(msgspec.structs.asdict, entries),
             empty="no ledger entries yet",
             spare=("note", "order_id", "id"),
         )
+
+
+def _write_csv(entries: Iterable[LedgerEntry]) -> None:
+    """Print entries as CSV, newest first; a note is never a formula."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow(LedgerEntry.__struct_fields__)
+    for entry in entries:
+        writer.writerow(map(_cell, msgspec.structs.astuple(entry)))
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, str) and value.startswith(_FORMULAS):
+        return f"'{value}"
+    return value

@@ -1,4 +1,4 @@
-"""A node's settings as options, with their help and restart rules."""
+"""A node's settings and allowed addresses: as options, and the commands for them."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
@@ -6,6 +6,9 @@ from typing import Any, Final
 import click
 import msgspec
 
+from leyden.base.cli.output import as_json, print_fields, print_json
+from leyden.customer.completion import node_argument
+from leyden.customer.session import Session, with_session
 from leyden.errors import SetupError
 from leyden.schemas.node_settings import IN_FORMS, TABLE, SettingsAnswer
 from leyden.schemas.settings import Kind, Setting
@@ -65,7 +68,9 @@ def shown(settings: SettingsAnswer) -> dict[str, Any]:
     return {name: value for name, value in every.items() if value not in ("", None)}
 
 
-def whitelist(addresses: tuple[str, ...], *, nobody: bool, is_here: bool) -> list[str]:
+def first_whitelist(
+    addresses: tuple[str, ...], *, nobody: bool, is_here: bool
+) -> list[str]:
     """Return a new node's whitelist from the options.
 
     The whitelist is required, except for a platform on this machine.
@@ -80,3 +85,89 @@ def whitelist(addresses: tuple[str, ...], *, nobody: bool, is_here: bool) -> lis
         "--whitelist: list the IP addresses that can reach the node, such as this "
         "machine's public address, or use --nobody for now"
     )
+
+
+@click.command()
+@node_argument
+@setting_options
+@as_json
+@with_session
+def settings(session: Session, node: str, *, as_json: bool, **options: Any) -> None:
+    """Print a node's settings, or change some of them.
+
+    A change restarts lnd, and you must unlock the wallet afterwards. Changes to --rest,
+    --grpc and --webhook alone need no restart.
+
+    \b
+    leyden nodes settings pier
+    leyden nodes settings pier --alias "the pier" --no-keysend
+    """
+    node_id = session.node(node).node_id
+    changes = given_settings(options)
+    found = (
+        session.client.nodes.change_settings(node_id, **changes)
+        if changes
+        else session.client.nodes.get(node_id)
+    )
+    if as_json:
+        print_json(found.settings)
+        return
+    print_fields(shown(found.settings))
+    if restart(changes) and found.status not in {"stopped", "failed"}:
+        print(
+            "lnd restarts with the new settings; see `leyden nodes show`, then unlock "
+            "the wallet"
+        )
+
+
+@click.command()
+@node_argument
+@click.argument("addresses", nargs=-1)
+@click.option("--add", is_flag=True, help="Add ADDRESSES to the list.")
+@click.option("--remove", is_flag=True, help="Remove ADDRESSES from the list.")
+@click.option(
+    "--nobody", is_flag=True, help="Empty the list: nobody can reach the node."
+)
+@as_json
+@with_session
+def whitelist(
+    session: Session,
+    node: str,
+    addresses: tuple[str, ...],
+    *,
+    add: bool,
+    remove: bool,
+    nobody: bool,
+    as_json: bool,
+) -> None:
+    """Print the IP addresses allowed to reach a node, or change them.
+
+    ADDRESSES replace the list unless --add or --remove is given.
+    Connections from removed addresses are closed within a second.
+
+    \b
+    leyden nodes whitelist pier
+    leyden nodes whitelist pier --add 203.0.113.7 2001:db8::/32
+    """
+    if (add, remove, nobody).count(True) > 1 or (nobody and addresses):
+        raise SetupError("--add, --remove, --nobody: use only one of these options")
+    if (add or remove) and not addresses:
+        raise SetupError("ADDRESSES: list the IP addresses to add or remove")
+    node_id = session.node(node).node_id
+    before = session.client.nodes.get(node_id).settings.whitelist
+    after = list(addresses)
+    if add:
+        after = [*before, *addresses]
+    elif remove:
+        after = [each for each in before if each not in addresses]
+        if len(after) != len(before) - len(set(addresses)):
+            raise SetupError(
+                "ADDRESSES: some are not on the list; `leyden nodes whitelist NODE` "
+                "prints it"
+            )
+    if addresses or nobody:
+        before = session.client.nodes.replace_whitelist(node_id, after)
+    if as_json:
+        print_json({"node_id": node_id, "whitelist": before})
+    else:
+        print("\n".join(before) or "nobody can reach this node")

@@ -8,7 +8,7 @@ import msgspec
 
 from leyden.base.cli.groups import Group
 from leyden.base.cli.output import as_json, plain, print_fields, print_json, print_rows
-from leyden.customer import node_changes, node_commands, node_settings, node_views
+from leyden.customer import node_commands, node_settings, node_views
 from leyden.customer.completion import node_argument
 from leyden.customer.node_waiting import (
     UP,
@@ -34,7 +34,7 @@ for each in (
     *(node_commands.start, node_commands.stop, node_commands.restart),
     *(node_commands.update, node_commands.delete),
     *(node_commands.deleted, node_commands.restore),
-    *(node_changes.settings, node_changes.whitelist),
+    *(node_settings.settings, node_settings.whitelist),
     *(node_views.connect, node_views.logs, node_views.metrics, node_views.cert),
     *(node_views.versions, webhook),
 ):
@@ -131,7 +131,7 @@ def create(
     leyden nodes create pier --no-keysend --minchansize 100000 --alias "the pier"
     """
     settings = node_settings.of_a_new_node(name, options)
-    settings["whitelist"] = node_settings.whitelist(
+    settings["whitelist"] = node_settings.first_whitelist(
         whitelist, nobody=nobody, is_here=session.is_here
     )
     made = session.client.nodes.create(

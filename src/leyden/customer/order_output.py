@@ -1,16 +1,17 @@
 """Orders on a terminal: waiting, printing and next steps."""
 
+import io
 import shlex
 from collections.abc import Sequence
 
 import click
 import msgspec
+import segno
 
 from leyden.base.cli import exit_codes
 from leyden.base.cli.output import print_fields, print_json
 from leyden.customer.progress import waiting
 from leyden.customer.session import Session
-from leyden.customer.statements import picture
 from leyden.schemas.flow import OrderAnswer
 
 UNPAID = "waiting_payment"
@@ -104,7 +105,7 @@ def how_to_pay(order: OrderAnswer, *, qr: bool) -> None:
     click.echo(f"invoice   {order.lightning_invoice}", err=True)
     click.echo(f"or to     {order.onchain_address}", err=True)
     if qr:
-        click.echo(picture(order.lightning_invoice.upper()), err=True)
+        click.echo(_qr_code(order.lightning_invoice.upper()), err=True)
 
 
 def is_direct(order: OrderAnswer) -> bool:
@@ -140,3 +141,10 @@ def tell(order: OrderAnswer, *, as_json: bool) -> None:
     ):
         played = _PLAYED[order.status]
         print(f"on this private chain: {played.format(order=order, ticket=ticket)}")
+
+
+def _qr_code(text: str) -> str:
+    """Render a text as a QR code for a terminal."""
+    drawn = io.StringIO()
+    segno.make(text, micro=False).terminal(drawn, compact=True)
+    return drawn.getvalue()

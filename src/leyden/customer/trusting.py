@@ -11,12 +11,17 @@ import click
 from leyden.base import settings
 from leyden.base.cli.output import as_json, print_json, print_rows
 from leyden.base.rules.times import utc_now
-from leyden.customer.trust import browsers, fetching, manual_steps, nss
+from leyden.customer.trust import fetching, manual_steps, nss
 from leyden.customer.trust.base import Did, Outcome, Store
 from leyden.customer.trust.manual_steps import ByHand
-from leyden.customer.trust.root import Root, check_time, is_fingerprint, read
+from leyden.customer.trust.root import (
+    Remembered,
+    Root,
+    check_time,
+    is_fingerprint,
+    read,
+)
 from leyden.customer.trust.system import SystemStore
-from leyden.customer.trust.trusted_roots import Remembered
 from leyden.errors import SetupError
 from leyden.values import asdict
 
@@ -196,7 +201,7 @@ def _stores(which: str, source: Path) -> list[Store]:
     if which != "browsers":
         found.append(SystemStore(source, asks=sys.stdin.isatty()))
     if which != "system":
-        found += nss.stores(browsers.databases(Path.home(), data=_data()))
+        found += nss.stores(nss.databases(Path.home(), data=_data()))
     return found
 
 

@@ -23,8 +23,7 @@ from leyden.base.database.stores import Stores
 from leyden.base.rules.times import Clock
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.events import pending
-from leyden.events.concurrency import Concurrency
-from leyden.events.manual_limits import ManualLimit
+from leyden.events.limits import Concurrency, ManualLimit
 from leyden.events.rows.subscriptions import NODE_WEBHOOKS, Subscription
 from leyden.events.rules.deliveries import (
     PATIENCE,
@@ -120,7 +119,7 @@ async def _run_next(
             now = dispatcher.clock()
             former = receiver
             async with due.transaction() as tx:
-                # The task before its events, as `announcements.announce` locks them.
+                # The task before its events, as `node_events.announce` locks them.
                 await tx.tasks.lock(due.claim)
                 receiver = await record(
                     dispatcher, tx, receiver, event, answer, at=begun

@@ -6,7 +6,7 @@ from typing import Final
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
 from leyden.base.rules.times import Clock
-from leyden.events.concurrency import Concurrency
+from leyden.events.limits import Concurrency
 from leyden.events.rules.deliveries import RETRIES
 from leyden.events.rules.emails import Email, compose
 from leyden.events.smtp import SmtpServer

@@ -3,7 +3,7 @@
 A subscription is a place in the log: its next event is the next of its types. Nothing
 is superseded or overtaken, so an event that fails holds up its subscription, and no
 other, until it was delivered or given up. A node's three events are queued for its
-webhook (nodes/announcements.py): a newer status supersedes one that waits, and an event
+webhook (nodes/node_events.py): a newer status supersedes one that waits, and an event
 that was rejected may be overtaken.
 """
 

@@ -12,8 +12,7 @@ from leyden.base import guides
 from leyden.base.http.operations import Table
 from leyden.base.http.responses import answer
 from leyden.base.pages.assets import assets
-from leyden.base.pages.origins import Origins
-from leyden.base.pages.protection import protection
+from leyden.base.pages.origins import Origins, security_headers
 from leyden.base.settings import Settings
 from leyden.errors import NotFound
 from leyden.manual import reference, table, wheel
@@ -47,7 +46,7 @@ class Manual:
         self._version = version
         self._origin = origins[0]
         self._origins = Origins(origins)
-        self._protection = protection(settings)
+        self._protection = security_headers(settings)
         self._kept: dict[str, _Kept] = {}
         self._making = asyncio.Lock()  # waiting for it takes no thread
 

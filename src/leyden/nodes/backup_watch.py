@@ -1,20 +1,27 @@
-"""Watching that lnd keeps a backup of its channels, which the platform copies.
+"""Watching nodes' backups: that lnd keeps one of its channels, and that all open.
 
 lnd writes the file as its wallet opens, and at each change of a channel. A running node
 that has none for an hour cannot write it, or it was deleted: nobody would notice before
 the day on which it is needed.
+
+The page of a node asks for a drill from the beginning. An event reminds its owner's
+systems once the last drill, or else the node, is 90 days old, and every 90 days after.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
+from leyden.base.database.stores import Stores
 from leyden.base.rules.times import is_recent
 from leyden.errors import NotFound
 from leyden.nodes import node_events
 from leyden.nodes.fleet import Fleet
+from leyden.nodes.proofs import EVERY
 from leyden.nodes.rules.nodes import Node, Status
 
 _PATIENCE: Final = timedelta(hours=1)
+_LOOK_EVERY: Final = timedelta(hours=1)
 
 
 class BackupWatch:
@@ -54,3 +61,47 @@ class BackupWatch:
             except NotFound:
                 taken = None
             await node_events.record_backup(tx, locked, taken=taken, now=now)
+
+
+class DrillWatch:
+    """Looks at the nodes with a wallet once an hour."""
+
+    def __init__(self, fleet: Fleet) -> None:
+        self._fleet = fleet
+        self._looked: datetime | None = None
+
+    async def check(self, nodes: Sequence[Node]) -> None:
+        """Remind the owner of each node once if a drill is due."""
+        now = self._fleet.clock()
+        if self._looked is not None and is_recent(
+            self._looked, now=now, within=_LOOK_EVERY
+        ):
+            return
+        old = [node for node in nodes if node.has_wallet and now - node.created > EVERY]
+        drills = self._fleet.database.reader.node_drills
+        # For all at once: one by one, ten thousand take seconds.
+        fresh = await drills.since(now - EVERY) if old else set()
+        for node in old:
+            if node.id not in fresh:
+                await self._remind(node, now=now)
+        self._looked = now
+
+    async def _remind(self, node: Node, *, now: datetime) -> None:
+        async with self._fleet.database.transaction() as tx:
+            locked = await tx.nodes.lock(node.id)
+            # Its owner, or another process, may have been faster.
+            if not locked.is_gone and await _is_due(tx, locked, now=now):
+                drill = await tx.node_drills.find(node.id)
+                drilled = drill.at if drill is not None else None
+                node_events.record_drill(tx, locked, drilled=drilled, now=now)
+                await tx.node_drills.remind(node.id, now=now)
+
+
+async def _is_due(stores: Stores, node: Node, *, now: datetime) -> bool:
+    drill = await stores.node_drills.find(node.id)
+    reminded = await stores.node_drills.reminded(node.id)
+    return all(
+        now - each > EVERY
+        for each in (drill.at if drill is not None else node.created, reminded)
+        if each is not None
+    )

@@ -10,7 +10,7 @@ from typing import Final
 from prometheus_client import Counter, Histogram
 
 from leyden.base.database.stores import Stores
-from leyden.nodes import announcements, node_events
+from leyden.nodes import node_events
 from leyden.nodes.fleet import EVERYTHING, NODE, ROUTES, Ports
 from leyden.nodes.routes import route_to
 from leyden.nodes.rules.node_moves import Step, plan
@@ -53,13 +53,13 @@ async def change(tx: Stores, before: Node, after: Node, *, now: datetime) -> Nod
         due = after.due if plan(after, now) is Step.WAIT else now
         await tx.tasks.put(NODE, after.id, due=due)
     if after.settings.webhook != before.settings.webhook:
-        await announcements.url_changed(tx, after, now=now)
+        await node_events.url_changed(tx, after, now=now)
     if after.wanted is DesiredState.DELETED is not before.wanted:
-        await announcements.node_deleted(tx, after)
+        await node_events.node_deleted(tx, after)
     if before.has_process and not after.has_process:
         _record_end(before, after)
     if after.status is not before.status:
-        await announcements.announce(tx, after, events, now=now)
+        await node_events.announce(tx, after, events, now=now)
         log.info("node %s: %s → %s", after.id, before.status, after.status)
         if after.status is Status.WAITING_INIT and _is_first_start(after):
             _ANSWERING.observe((now - after.created).total_seconds())

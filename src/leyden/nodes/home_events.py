@@ -10,7 +10,7 @@ from typing import Final
 
 from leyden.base.database.stores import Stores
 from leyden.base.rules.times import is_recent
-from leyden.nodes import announcements, node_events
+from leyden.nodes import node_events
 from leyden.nodes.lnd.log import QUIET
 from leyden.nodes.rules.nodes import Node
 
@@ -31,7 +31,7 @@ async def announce_out_of_order(
     last = await tx.events.logged_at(node.organization_id, event.once)
     if last is None or not is_recent(last, now=now, within=QUIET):
         tx.events.add(event, at=now)
-        await announcements.announce(tx, node, [event], now=now)
+        await node_events.announce(tx, node, [event], now=now)
 
 
 async def record_removed(tx: Stores, node: Node, *, number: int, now: datetime) -> None:

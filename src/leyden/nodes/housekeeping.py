@@ -10,9 +10,8 @@ from leyden.base.rules.times import is_recent
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Stale
 from leyden.events.rules.events import Event
-from leyden.nodes import announcements, backups, home_events, node_events, resealing
-from leyden.nodes.backup_watch import BackupWatch
-from leyden.nodes.drill_watch import DrillWatch
+from leyden.nodes import backups, home_events, node_events, resealing
+from leyden.nodes.backup_watch import BackupWatch, DrillWatch
 from leyden.nodes.fleet import Fleet
 from leyden.nodes.home_events import MACAROONS_REMOVED
 from leyden.nodes.lnd.tail import NewLines
@@ -165,7 +164,7 @@ async def announce_update(
     Its webhook may have been set after the log has it, and gets it, too.
     """
     if (update := _update_for(fleet, node)) is not None:
-        await announcements.announce(tx, node, [update], now=now)
+        await node_events.announce(tx, node, [update], now=now)
         if not await _is_logged(tx, update):
             tx.events.add(update, at=now)
 

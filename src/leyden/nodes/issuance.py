@@ -19,7 +19,7 @@ import logging
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from functools import partial
-from typing import Final, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer
@@ -28,8 +28,7 @@ from leyden.base.http.parsing import PARSING
 from leyden.base.rules.times import Clock
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import AuthorityAway, AuthorityRefused, Malformed, Stale
-from leyden.nodes.certificates import pem_chain, signing_requests
-from leyden.nodes.certificates.base import Issuer
+from leyden.nodes.certificates import keys, pem_chain
 from leyden.nodes.certificates.expiry import renewal_at, validity
 from leyden.nodes.fleet import Fleet
 from leyden.nodes.lnd.home import Tls
@@ -44,6 +43,29 @@ ACCOUNT: Final = "account key of {}"
 _Read = TypeVar("_Read")
 
 log = logging.getLogger(__name__)
+
+
+class Issuer(Protocol):
+    """An external certificate authority.
+
+    AuthorityRefused is a refusal; AuthorityAway is not an answer: retry.
+    """
+
+    async def begin(self, name: str) -> str:
+        """Place an order for a certificate of that name; return its URL."""
+        ...
+
+    async def advance(self, order_url: str, request: bytes) -> bytes | timedelta:
+        """Advance an order; return the chain as PEM, or the time to wait.
+
+        `request` is the signing request in DER; it has to be the same each time.
+        Raise AuthorityRefused if the order has failed for good.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close the connections."""
+        ...
 
 
 class RetryIntervals(Struct, frozen=True, kw_only=True):
@@ -76,7 +98,7 @@ async def account_key(database: Database, sealer: Sealer, directory: str) -> byt
     purpose = ACCOUNT.format(directory)
     kept = await database.reader.issued.account(directory)
     if kept is None:
-        sealed = sealer.seal(signing_requests.new_key(), purpose=purpose)
+        sealed = sealer.seal(keys.key_pem(keys.new_key()), purpose=purpose)
         async with database.transaction() as tx:
             await tx.issued.add_account(directory, sealed)
             kept = await tx.issued.account(directory)
@@ -166,14 +188,12 @@ async def _take_on(issuance: Issuance, due: ClaimedTask, row: Issued) -> None:
     if sealed is None:
         url = await issuance.issuer.begin(row.name)
         sealed = issuance.sealer.seal(
-            signing_requests.new_key(), purpose=name_purpose(row.name)
+            keys.key_pem(keys.new_key()), purpose=name_purpose(row.name)
         )
         async with due.transaction() as tx:
             await tx.issued.set_order(row.name, url, key=sealed)
     key_pem = issuance.sealer.open(sealed, purpose=name_purpose(row.name))
-    got = await issuance.issuer.advance(
-        url, signing_requests.request(key_pem, row.name)
-    )
+    got = await issuance.issuer.advance(url, keys.signing_request(key_pem, row.name))
     now = issuance.clock()
     if isinstance(got, timedelta):
         async with due.transaction() as tx:

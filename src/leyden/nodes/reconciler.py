@@ -16,7 +16,7 @@ from datetime import datetime
 
 from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Lost, NodeAway, Refused, SetupError
-from leyden.nodes import announcements, backups, failures, launch_specs
+from leyden.nodes import backups, failures, launch_specs, node_events
 from leyden.nodes.changes import change
 from leyden.nodes.fleet import NODE, Fleet
 from leyden.nodes.rules.node_moves import Step, give_up, plan
@@ -216,7 +216,7 @@ async def _remove(fleet: Fleet, work: ClaimedTask, node: Node) -> bool:
         await tx.node_keys.delete(node.id)
         await tx.node_onions.delete(node.id)
         await tx.relocations.delete(node.id)
-        await announcements.delete(tx, node.id)
+        await node_events.delete_webhook(tx, node.id)
         await tx.nodes.vacate(node.id)
         await work.done(tx)
     log.info("node %s: removed its data", node.id)

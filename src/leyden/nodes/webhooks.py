@@ -9,7 +9,7 @@ from leyden.events.rows.subscription_deliveries import Sent
 from leyden.events.rows.subscriptions import Subscription
 from leyden.events.rules.webhooks import Type, status_of_test
 from leyden.events.subscriptions import Rotated
-from leyden.nodes.announcements import message_of
+from leyden.nodes.node_events import message_of
 from leyden.nodes.rules.nodes import Node
 from leyden.nodes.views import owned_or_not_found
 from leyden.schemas.node_settings import MASK

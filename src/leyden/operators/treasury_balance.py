@@ -1,4 +1,4 @@
-"""The treasury balance, and the Pool account."""
+"""The treasury: its balance, the Pool account, and payments for unknown orders."""
 
 import asyncio
 from collections.abc import Awaitable
@@ -6,7 +6,7 @@ from typing import Final, TypeVar
 
 from leyden.base.rules.units import Sats
 from leyden.channels.rules.orders import Order, Status
-from leyden.channels.rules.payments import Holdings
+from leyden.channels.rules.payments import Holdings, PaidOrder
 from leyden.channels.rules.pricing import ChannelKind
 from leyden.channels.shop import Shop
 from leyden.channels.tickets import pool_account
@@ -71,3 +71,18 @@ async def _asked(question: Awaitable[T] | None, otherwise: str) -> tuple[T | Non
         return None, "It does not respond."
     except (Away, MarketRefused) as error:
         return None, str(error)
+
+
+async def unknown_payments(shop: Shop) -> list[PaidOrder]:
+    """List Lightning payments without an order, among the newest invoices.
+
+    These orders were created after the backup from which this installation was
+    restored. Only a person can decide what to do about them.
+    """
+    if shop.treasury is None:
+        return []
+    paid = await shop.treasury.paid_orders()
+    known = await shop.database.reader.orders.invoiced(
+        each.payment_hash for each in paid
+    )
+    return [each for each in paid if each.payment_hash not in known]

@@ -2,7 +2,8 @@
 
 import secrets
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import datetime, timedelta
+from typing import Final
 
 from leyden.base import rights
 from leyden.base.database.stores import Stores
@@ -17,7 +18,8 @@ from leyden.base.rules.accounts import (
     parse_scopes,
 )
 from leyden.base.rules.sign_in import RIGHTS, Right
-from leyden.base.rules.times import to_iso
+from leyden.base.rules.times import Clock, to_iso
+from leyden.base.tasks.steps import ClaimedTask
 from leyden.errors import Forbidden, Malformed, NotFound, Unauthorized
 from leyden.people import people_events, quotas
 from leyden.people.rules.keys import hint, is_key, write_key
@@ -27,6 +29,10 @@ _DIGEST = "API key"
 _SPENDS = (
     "scope: your role can't create keys with the scope flow, which can spend money."
 )
+EXPIRING_KEYS: Final = "expiring keys"  # a kind of task
+NOTICE: Final = timedelta(days=7)  # that a key ends
+_LOOK_EVERY: Final = timedelta(hours=1)
+_AT_ONCE: Final = 100
 
 
 async def create(
@@ -141,3 +147,13 @@ async def owner(
 
 def _digest(platform: Platform, text: str) -> bytes:
     return platform.sealer.digest(text.encode(), purpose=_DIGEST)
+
+
+async def announce_expiring(due: ClaimedTask, *, clock: Clock) -> None:
+    """Log each key that ends soon once, also those that a killed process missed."""
+    now = clock()
+    async with due.transaction() as tx:
+        keys = await tx.keys.expiring(now=now, within=NOTICE, most=_AT_ONCE)
+        tx.events.add(*map(people_events.of_expiring_key, keys), at=now)
+        again = now if len(keys) == _AT_ONCE else now + _LOOK_EVERY
+        await due.reschedule(tx, due=again)

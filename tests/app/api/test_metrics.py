@@ -4,7 +4,7 @@ from typing import Any
 from prometheus_client import REGISTRY
 from prometheus_client.parser import text_string_to_metric_families
 
-from leyden.app.serving.metrics import metrics
+from leyden.app.serving.public import metrics
 from leyden.base.http.request_metrics import count
 from tests.base.api.conftest import Answer, Caller
 from tests.metrics import Observed

@@ -6,7 +6,7 @@ import pytest
 
 from leyden.app.page_table import PAGES
 from leyden.app.serving.site import Site
-from leyden.base.pages.pages import Page, Who
+from leyden.base.pages.visits import Page, Who
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Role
 from leyden.base.rules.sign_in import RIGHTS, Right

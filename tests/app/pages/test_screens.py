@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import ViewportSize
 
-from leyden.app.dashboard import dashboard
+from leyden.app.front import dashboard
 from leyden.app.serving.site import Site
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from leyden.base.pages import pictures
+from leyden.base.pages import qr_codes
 from leyden.base.pages.cookies import Cookies
 from leyden.base.pages.visits import Visit
 from leyden.base.platform import Platform
@@ -272,5 +272,5 @@ async def test_a_long_ledger_is_exported_in_turns(
 
 async def test_what_is_too_long_for_a_picture_has_none() -> None:
     visit = SimpleNamespace(somebody=None)
-    assert await pictures.qr(cast("Visit", visit), "a" * 2_001) == ""
-    assert "<svg" in await pictures.qr(cast("Visit", visit), "a" * 2_000)
+    assert await qr_codes.qr(cast("Visit", visit), "a" * 2_001) == ""
+    assert "<svg" in await qr_codes.qr(cast("Visit", visit), "a" * 2_000)

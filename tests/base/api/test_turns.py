@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from leyden.base.database.owners import OWNER
+from leyden.base.fair_queue import OWNER
 from leyden.base.http.operations import Operation, Request
 from leyden.base.http.turns import Turns
 from leyden.values import Struct

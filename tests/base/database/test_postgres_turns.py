@@ -6,8 +6,8 @@ from collections.abc import AsyncIterator
 import pytest
 
 from leyden.base.database.database import Database, open_database
-from leyden.base.database.owners import OWNER, PLATFORM
-from leyden.base.database.postgres_turns import MOST_OF_ONE, WriteSlots
+from leyden.base.database.postgres_connections import MOST_OF_ONE, WriteSlots
+from leyden.base.fair_queue import OWNER, PLATFORM
 from leyden.errors import DatabaseAway
 from tests.base.database.writers import place_behind_many, write
 

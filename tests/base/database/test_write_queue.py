@@ -3,7 +3,7 @@
 import asyncio
 
 from leyden.base.database.database import Database, open_database
-from leyden.base.database.owners import PLATFORM
+from leyden.base.fair_queue import PLATFORM
 from tests.base.database.writers import MANY, place_behind_many, write
 from tests.metrics import Observed
 

@@ -3,7 +3,7 @@
 import asyncio
 
 from leyden.base.database.database import Database
-from leyden.base.database.owners import OWNER
+from leyden.base.fair_queue import OWNER
 from leyden.base.rules.accounts import Organization, new_id
 from tests.conftest import NOW
 

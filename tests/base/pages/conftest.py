@@ -7,7 +7,7 @@ from functools import cache
 import pytest
 from argon2 import PasswordHasher
 
-from leyden.app.dashboard import dashboard
+from leyden.app.front import dashboard
 from leyden.app.serving.site import Site
 from leyden.base.database.database import Database
 from leyden.base.database.secrets import Sealer

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 
 from leyden.app.page_table import PAGES
-from leyden.base.pages.pages import Who
+from leyden.base.pages.visits import Who
 
 _NODE = "/app/{organization_id}/nodes/{node_id}"
 # What no eye sees as a page of its own. Whatever is added to the table is looked at

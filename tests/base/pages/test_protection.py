@@ -5,7 +5,7 @@ from functools import partial
 
 import pytest
 
-from leyden.app.dashboard import dashboard
+from leyden.app.front import dashboard
 from leyden.app.serving.site import Site
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Role

@@ -20,8 +20,8 @@ from leyden.channels.direct.rules.openings import (
     OpeningState,
     takes_zero_conf,
 )
+from leyden.customer.channel_acceptor import answer
 from leyden.lnd.trust import trusting
-from leyden.nodes.lnd.acceptor import answer
 from leyden.nodes.lnd.client import connect
 from leyden.nodes.lnd.states import Address
 from leyden.values import replace

@@ -20,7 +20,7 @@ from leyden.base.rules.times import utc_now
 from leyden.channels.money import credit
 from leyden.channels.tickets.simulated import SimulatedMarket
 from leyden.customer import node_settings, profiles
-from leyden.customer.node_changes import settings
+from leyden.customer.node_settings import settings
 from leyden.customer.node_views import added
 from leyden.schemas.node_settings import TABLE
 from tests.app.cli.conftest import Typed, told
@@ -546,8 +546,8 @@ def test_a_profile_whose_key_opens_nothing_is_not_kept(
 
 def test_who_may_reach_a_node_elsewhere_has_to_be_said() -> None:
     with pytest.raises(Exception, match="--whitelist"):
-        node_settings.whitelist((), nobody=False, is_here=False)
-    assert node_settings.whitelist((), nobody=True, is_here=False) == []
+        node_settings.first_whitelist((), nobody=False, is_here=False)
+    assert node_settings.first_whitelist((), nobody=True, is_here=False) == []
 
 
 @pytest.mark.usefixtures("here")

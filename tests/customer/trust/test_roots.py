@@ -18,8 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from leyden.customer.trust import fetching
-from leyden.customer.trust.root import check_time, is_fingerprint, read
-from leyden.customer.trust.trusted_roots import Remembered
+from leyden.customer.trust.root import Remembered, check_time, is_fingerprint, read
 from leyden.customer.trusting import trust, untrust
 from leyden.errors import LeydenError, SetupError
 from leyden.nodes.certificates.authority import Authority, open_or_create

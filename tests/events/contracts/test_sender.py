@@ -10,7 +10,7 @@ import pytest
 from leyden.events.rules.deliveries import Answer
 from leyden.events.rules.webhook_urls import Allowed
 from leyden.events.webhooks.base import Sender
-from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.connector import Egress
 from leyden.events.webhooks.sender import HttpSender
 from tests.events.webhooks.conftest import Receiver
 from tests.fakes.sender import FakeSender

@@ -2,8 +2,7 @@
 
 import pytest
 
-from leyden.events.rules.endpoints import Endpoint, parse
-from leyden.events.rules.webhook_urls import Allowed
+from leyden.events.rules.webhook_urls import Allowed, Endpoint, parse
 
 USUAL = Allowed()
 ANYTHING = Allowed(schemes=frozenset({"https", "http"}), ports=range(1, 65_536))

@@ -15,7 +15,7 @@ import uvloop
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from leyden.events.rules.webhook_urls import Allowed
-from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.connector import Egress
 from leyden.events.webhooks.sender import DEADLINE_S, HttpSender
 from tests.authority import Authority
 

@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 
 from leyden.base.rules.addresses import Address, is_public
 from leyden.errors import Refused
-from leyden.events.webhooks.connector import CheckedResolver
-from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.connector import CheckedResolver, Egress
 from leyden.events.webhooks.sender import HttpSender
 from tests.events.webhooks.conftest import ANYTHING, LOOPBACK, FixedResolver, Receiver
 

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from leyden.events.rules.deliveries import Answer
-from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.connector import Egress
 from leyden.events.webhooks.sender import HttpSender
 from tests.events.webhooks.conftest import (
     ANYTHING,

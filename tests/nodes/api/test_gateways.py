@@ -30,7 +30,7 @@ from leyden.nodes.fleet import Ports
 from leyden.nodes.gateway.discovery import DiscoveryGateway
 from leyden.nodes.gateway.supervisor import Supervisor, program
 from leyden.nodes.routes import Routes
-from leyden.nodes.wiring import gateways, routes_listener
+from leyden.nodes.wiring import gateways, listeners
 from leyden.values import replace
 from tests.conftest import NOW
 from tests.nodes.fleet_harness import HARBOUR, SETTINGS, FleetHarness
@@ -77,7 +77,7 @@ class Control:
         sockets = bind("127.0.0.1", self.given.api_port)
         async with (
             serving(public, sockets, grace_s=20),
-            routes_listener.listening(platform, asked),
+            listeners.routes(platform, asked),
         ):
             try:
                 yield
@@ -219,7 +219,7 @@ async def test_a_far_gateway_gets_its_routes_over_tls_when_they_have_a_port(
         given,
         gateway_control=f"https://127.0.0.1:{port}",
         gateway_control_ca=str(served.home_path / "authority/root.pem"),
-        gateway_control_name=routes_listener.name(served),
+        gateway_control_name=listeners.routes_name(served),
     )
     node = await fleet_harness.running(settings={**SETTINGS, "whitelist": [ALICE]})
     async with AsyncExitStack() as stack:

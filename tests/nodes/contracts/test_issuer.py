@@ -15,10 +15,11 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from leyden.base.http.server import bind, serving
 from leyden.errors import AuthorityAway, AuthorityRefused
 from leyden.nodes.api.challenges import Challenges
-from leyden.nodes.certificates import jws, pem_chain, signing_requests
+from leyden.nodes.certificates import jws, pem_chain
 from leyden.nodes.certificates.acme import AcmeAccount, AcmeIssuer
-from leyden.nodes.certificates.base import Issuer
+from leyden.nodes.certificates.keys import key_pem, new_key, signing_request
 from leyden.nodes.certificates.roots import Roots
+from leyden.nodes.issuance import Issuer
 from tests import pebble
 from tests.fakes.issuer import FakeIssuer
 from tests.ports import free_port
@@ -79,9 +80,9 @@ async def taken_on(issuer: Issuer, url: str, request: bytes) -> bytes:
 
 
 async def test_an_order_ends_in_a_chain_for_that_name_and_key(case: Case) -> None:
-    key = signing_requests.new_key()
+    key = key_pem(new_key())
     url = await case.issuer.begin(NAME)
-    chain = await taken_on(case.issuer, url, signing_requests.request(key, NAME))
+    chain = await taken_on(case.issuer, url, signing_request(key, NAME))
     tls = pem_chain.parse(
         chain.decode(), key.decode(), name=NAME, now=datetime.now(UTC)
     )
@@ -91,7 +92,7 @@ async def test_an_order_ends_in_a_chain_for_that_name_and_key(case: Case) -> Non
 
 
 async def test_who_lost_the_answer_asks_again_and_is_given_the_same(case: Case) -> None:
-    request = signing_requests.request(signing_requests.new_key(), NAME)
+    request = signing_request(key_pem(new_key()), NAME)
     url = await case.issuer.begin(NAME)
     first = await taken_on(case.issuer, url, request)
     assert await case.issuer.advance(url, request) == first
@@ -99,7 +100,7 @@ async def test_who_lost_the_answer_asks_again_and_is_given_the_same(case: Case) 
 
 async def test_the_root_above_its_chain_is_found(case: Case) -> None:
     url = await case.issuer.begin(NAME)
-    request = signing_requests.request(signing_requests.new_key(), NAME)
+    request = signing_request(key_pem(new_key()), NAME)
     chain = await taken_on(case.issuer, url, request)
     root = x509.load_pem_x509_certificate(case.roots.root_of(chain))
     x509.load_pem_x509_certificates(chain)[-1].verify_directly_issued_by(root)
@@ -113,7 +114,7 @@ async def test_a_name_it_issues_nothing_for_is_refused(case: Case) -> None:
 
 async def test_a_name_at_which_nobody_answers_ends_the_order(case: Case) -> None:
     url = await case.unanswered.begin(NAME)
-    request = signing_requests.request(signing_requests.new_key(), NAME)
+    request = signing_request(key_pem(new_key()), NAME)
     for _ in range(2):
         with pytest.raises(AuthorityRefused):
             await taken_on(case.unanswered, url, request)
@@ -121,7 +122,7 @@ async def test_a_name_at_which_nobody_answers_ends_the_order(case: Case) -> None
 
 async def test_an_order_that_is_not_there_is_refused(case: Case) -> None:
     url = await case.issuer.begin(NAME)
-    request = signing_requests.request(signing_requests.new_key(), NAME)
+    request = signing_request(key_pem(new_key()), NAME)
     with pytest.raises(AuthorityRefused):
         await case.issuer.advance(f"{url}-not", request)
 

@@ -3,8 +3,8 @@
 import re
 import uuid
 
-from leyden.base.pages.states import Part, parts
 from leyden.base.pages.words import browser, sats
+from leyden.nodes.pages.nodes import Part, parts
 from tests.base.pages.visitor import Visitor
 from tests.nodes.fleet_harness import FleetHarness
 from tests.nodes.pages.test_nodes import filled

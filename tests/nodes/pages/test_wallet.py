@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from leyden.app.dashboard import dashboard
+from leyden.app.front import dashboard
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Role
 from leyden.nodes.certificates.authority import Authority, open_or_create

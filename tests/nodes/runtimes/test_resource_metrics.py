@@ -8,7 +8,7 @@ import pytest
 
 from leyden.nodes.rules.nodes import Node
 from leyden.nodes.runtimes.base import STOPPED, Usage
-from leyden.nodes.runtimes.kubernetes import manifests, quantities, resource_metrics
+from leyden.nodes.runtimes.kubernetes import manifests, resource_metrics
 from leyden.nodes.runtimes.kubernetes.api import Api
 from leyden.nodes.runtimes.kubernetes.homes import KubernetesHomes
 from leyden.nodes.runtimes.kubernetes.resource_metrics import PodUsage, ResourceMetrics
@@ -153,11 +153,11 @@ async def test_an_answer_is_asked_for_again_once_it_is_old(
     ],
 )
 def test_a_quantity_has_the_units_of_kubernetes(text: str, value: float) -> None:
-    assert quantities.parse(text) == pytest.approx(value)
+    assert resource_metrics.parse_quantity(text) == pytest.approx(value)
 
 
 @pytest.mark.parametrize(
     "text", ["", "-1", "1 Mi", "Mi", "1Mb", "1ki", "nan", "1e", "\u0663"]
 )
 def test_what_is_not_a_quantity_is_not_known(text: str) -> None:
-    assert quantities.parse(text) is None
+    assert resource_metrics.parse_quantity(text) is None

@@ -13,7 +13,7 @@ from leyden.nodes.rules.versions import Version
 from leyden.nodes.runtimes.local.layout import Layout
 from leyden.nodes.runtimes.local.local import LocalRuntime
 from leyden.nodes.runtimes.local.placement import Placement
-from leyden.nodes.wiring.origins import outdated
+from leyden.nodes.wiring.fleet import count_outdated
 from leyden.values import replace
 from tests.nodes.rules.nodes import a_node
 
@@ -57,11 +57,11 @@ def test_only_what_runs_with_others_is_counted(tmp_path: Path) -> None:
         started(layout, "in another order", *reversed(OURS)),
         started(layout, "stopped", "https://old.example", process=""),
     ]
-    assert outdated(runtime, nodes) == 0
+    assert count_outdated(runtime, nodes) == 0
     nodes += [
         started(layout, "before", "https://old.example"),
         started(layout, "one too few", OURS[0]),
         started(layout, "none at all"),
         replace(nodes[0], id="whose folder cannot be read"),
     ]
-    assert outdated(runtime, nodes) == 4
+    assert count_outdated(runtime, nodes) == 4

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from leyden.base.daemons import catalogue
-from leyden.nodes.runtimes.kubernetes import access, callers
+from leyden.nodes.runtimes.kubernetes import access
 from leyden.nodes.runtimes.kubernetes.api import connect
+from leyden.operators.production import cluster_doctor
 from leyden_workshop.devcluster.certificates import Subject, authority, issue
 from tests.workshop.devcluster import harbour
 from tests.workshop.devcluster.clusters import DevCluster, until
@@ -98,4 +99,4 @@ async def test_the_service_that_the_doctor_names_is_the_one_that_hides_its_calle
     assert seen_as("seen") == here
     assert seen_as("hidden") != here
     async with connect(access.read(up.places.kubeconfig, namespace)) as api:
-        assert await callers.hidden(api, namespace) == ["hidden"]
+        assert await cluster_doctor.hiding_services(api, namespace) == ["hidden"]

@@ -5,8 +5,7 @@ from urllib.parse import urlsplit
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from leyden.base.pages.pages import Page, Who
-from leyden.base.pages.visits import HOME, Visit, local_url, to_sign_in
+from leyden.base.pages.visits import HOME, Page, Visit, Who, local_url, to_sign_in
 from leyden.base.platform import Platform
 from leyden.base.rules.sign_in import Right, SignedIn
 from leyden.errors import Forbidden, NotFound

@@ -1,4 +1,4 @@
-"""The API application: routing and responses."""
+"""The API application: authentication, routing and responses."""
 
 import logging
 import time
@@ -10,8 +10,8 @@ from typing import Any
 import msgspec
 
 from leyden.app.serving import idempotency
-from leyden.app.serving.callers import Callers
 from leyden.base.http import reading, responses, turns
+from leyden.base.http.limits import Failures, Refusals, Requests
 from leyden.base.http.operations import (
     INTERNAL,
     Methods,
@@ -20,14 +20,30 @@ from leyden.base.http.operations import (
     Request,
     Table,
 )
-from leyden.base.http.reading import Scope, Send, Wants
-from leyden.base.http.request_body import ClientLeft, Receive
+from leyden.base.http.reading import (
+    ClientLeft,
+    Receive,
+    Scope,
+    Send,
+    Wants,
+    rate_limited_as,
+)
 from leyden.base.http.request_metrics import observe
-from leyden.base.http.responses import Headers
-from leyden.base.http.streams import Stream
+from leyden.base.http.responses import Headers, Stream
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Principal
-from leyden.errors import Forbidden, LeydenError, MethodNotAllowed, NotFound, Stale
+from leyden.errors import (
+    Forbidden,
+    LeydenError,
+    MethodNotAllowed,
+    NotFound,
+    Stale,
+    TooMany,
+    Unauthorized,
+)
+from leyden.people import api_keys
+from leyden.people.api.key_usage import Uses
+from leyden.people.rules.keys import hint
 from leyden.values import Struct
 
 # Another request changed the row first: a retry settles all but the busiest rows.
@@ -47,6 +63,46 @@ class _Call(Struct, frozen=True):
     now: datetime
 
 
+class _Callers:
+    """Authenticates callers, and counts their requests and failures."""
+
+    def __init__(self, platform: Platform) -> None:
+        self._platform = platform
+        self._uses = Uses(platform.database)
+        self._requests = Requests(platform.settings.requests_per_minute)
+        self._refusals = Refusals()
+        self._failures = Failures(platform.settings.failures_per_minute)
+
+    async def authenticate(
+        self, scope: Scope, key: str | None, *, now: datetime
+    ) -> Principal:
+        """Return the caller's principal; raise Unauthorized, or TooMany."""
+        try:
+            principal = await api_keys.authenticate(self._platform, key or "", now=now)
+        except Unauthorized:
+            # Only now: failures of others at an address must not lock out a valid key.
+            address = rate_limited_as(scope)
+            self._failures.take(address, hint(key or ""), at_s=time.monotonic())
+            raise
+        await self.count(principal, now=now)
+        return principal
+
+    async def count(self, principal: Principal, *, now: datetime) -> None:
+        """Count a request; raise TooMany, after a wait, over the limits."""
+        at_s = time.monotonic()
+        try:
+            self._requests.take(principal.key_id, principal.organization_id, at_s=at_s)
+        except TooMany:
+            await self._refusals.wait(principal.organization_id, at_s=at_s)
+            raise
+        self._uses.note(principal.key_id, now=now, at_s=at_s)
+
+    async def confirm(self, key: str | None) -> Principal:
+        """Look a key up again, without counting: it may have ended meanwhile."""
+        now = self._platform.clock()
+        return await api_keys.authenticate(self._platform, key or "", now=now)
+
+
 class Api:
     """ASGI application that serves the endpoint table, in JSON only."""
 
@@ -54,7 +110,7 @@ class Api:
         self.table = Table(operations)
         self._platform = platform
         self._encode = msgspec.json.Encoder().encode
-        self._callers = Callers(platform)
+        self._callers = _Callers(platform)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Handle one request."""

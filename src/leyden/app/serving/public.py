@@ -1,15 +1,19 @@
-"""Endpoints without an API key: health and OpenAPI."""
+"""Endpoints without an API key: health and OpenAPI; and, for this machine, metrics."""
 
 import time
 from collections.abc import Awaitable, Callable, Iterable
 from functools import cached_property
 
 import msgspec
+from prometheus_client import (
+    CONTENT_TYPE_PLAIN_0_0_4,
+    disable_created_metrics,
+    generate_latest,
+)
 
 from leyden.app.serving.api import Api
 from leyden.base.http.limits import RateLimit
-from leyden.base.http.reading import Scope, Send, rate_limited_as
-from leyden.base.http.request_body import Receive
+from leyden.base.http.reading import Receive, Scope, Send, rate_limited_as
 from leyden.base.http.responses import answer
 from leyden.base.platform import Platform
 from leyden.channels.direct.api import lsps1
@@ -18,6 +22,9 @@ from leyden.errors import Away, TooMany
 from leyden.manual.openapi import document as openapi
 from leyden.nodes.api.challenges import PREFIX, Challenges
 from leyden.nodes.api.gateways import PATH, Gateways
+
+# A series for each series, which tells when it began: nobody has asked for them.
+disable_created_metrics()  # type: ignore[no-untyped-call]
 
 Answer = tuple[int, bytes, bytes]  # status, content type, body
 _JSON = b"application/json"
@@ -110,3 +117,12 @@ class Public:
 
     async def _openapi(self) -> Answer:
         return 200, _JSON, self.document
+
+
+async def metrics(scope: Scope, _: Receive, send: Send) -> None:
+    """Serve GET /metrics, on a listener that only loopback reaches."""
+    found = scope["path"] == "/metrics" and scope["method"] in {"GET", "HEAD"}
+    body = generate_latest() if found else b'{"message":"not found"}'
+    kind = CONTENT_TYPE_PLAIN_0_0_4.encode() if found else b"application/json"
+    status = 200 if found else 404
+    await answer(scope, send, status, [(b"content-type", kind)], body)

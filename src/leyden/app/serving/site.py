@@ -27,17 +27,15 @@ from leyden.app.serving.admission import (
 )
 from leyden.base.http import turns
 from leyden.base.http.limits import Requests
-from leyden.base.http.request_body import ClientLeft, read_body
+from leyden.base.http.reading import ClientLeft, read_body
 from leyden.base.pages import forms
 from leyden.base.pages.assets import assets
 from leyden.base.pages.cookies import Cookies
 from leyden.base.pages.forms import Form
 from leyden.base.pages.open_streams import OpenStreams
-from leyden.base.pages.origins import Origins
-from leyden.base.pages.pages import Page
-from leyden.base.pages.protection import protection
+from leyden.base.pages.origins import Origins, security_headers
 from leyden.base.pages.templates import environment
-from leyden.base.pages.visits import Visit
+from leyden.base.pages.visits import Page, Visit
 from leyden.base.platform import Platform
 from leyden.base.rules.addresses import rate_limit_key
 from leyden.errors import LeydenError, NotFound, Stale
@@ -70,7 +68,7 @@ class Site:
         self.streams = OpenStreams()
         self._assets = assets()
         self._templates = environment(version=version)
-        self._protection = protection(platform.settings)
+        self._protection = security_headers(platform.settings)
         # An address is held against those of its length alone: a third of all.
         self._routers: dict[int, Router] = {}
         for page in pages:

@@ -14,13 +14,7 @@ from leyden.backups.changes import following
 from leyden.backups.places import Programs
 from leyden.backups.store import recovery
 from leyden.backups.store.recovery import RecoveryKey
-from leyden.backups.wiring import (
-    backup_setup,
-    restore_place,
-    restored,
-    restoring,
-    takeover,
-)
+from leyden.backups.wiring import backup_setup, restore_place, restored, restoring
 from leyden.backups.wiring.restored import Restored
 from leyden.base import settings
 from leyden.base.cli.building import building
@@ -254,7 +248,7 @@ def restore(
         alone = given.database.startswith("sqlite:")
         with only_one(given) if alone else nullcontext():
             found = asyncio.run(
-                takeover.confirm(given, actor=operator(), revoke_keys=revoke_keys)
+                restored.confirm(given, actor=operator(), revoke_keys=revoke_keys)
             )
     _print_restored(found, str(given.home_path), as_json=as_json)
 

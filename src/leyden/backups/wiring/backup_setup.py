@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 from leyden.backups import places
-from leyden.backups.installation import installation_id
+from leyden.backups.keys import installation_id
 from leyden.backups.places import Programs
 from leyden.backups.store.age import check_recipient
 from leyden.backups.store.recovery import RecoveryKey

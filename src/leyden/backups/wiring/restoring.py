@@ -6,7 +6,7 @@
    has to look at.
 4. Move everything into place at once. Killed before that, nothing is restored.
 
-The home has no identity then, and nothing starts in it: see takeover.py.
+The home has no identity then, and nothing starts in it: see restored.py.
 """
 
 import asyncio

@@ -9,6 +9,7 @@ from leyden.base import logs, settings
 from leyden.base.opening import opened
 from leyden.base.platform import Platform
 from leyden.base.settings import Settings
+from leyden.base.settings.private_chain import running_settings
 
 Result = TypeVar("Result")
 
@@ -27,3 +28,11 @@ def run(step: Callable[[Platform], Awaitable[Result]], given: Settings) -> Resul
             return await step(platform)
 
     return asyncio.run(run_opened())
+
+
+def on_running(step: Callable[[Platform], Awaitable[Result]]) -> Result:
+    """Run one step with the settings of the running installation.
+
+    A running server is not required.
+    """
+    return run(step, running_settings(settings.load(os.environ)))

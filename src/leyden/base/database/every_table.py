@@ -9,10 +9,8 @@ import leyden.channels.rows.tables
 import leyden.events.rows.tables
 import leyden.nodes.rows.tables
 import leyden.people.rows.tables
-from leyden.base.database import tables_schema
 from leyden.base.database.tables import metadata
-from leyden.events.rows import tables_emails, tables_subscriptions, tables_webhooks
+from leyden.events.rows import tables_subscriptions, tables_webhooks
 from leyden.nodes.rows import tables_certificates, tables_home
-from leyden.people.rows import tables_quotas
 
 __all__ = ["metadata"]

@@ -25,10 +25,13 @@ from psycopg import AsyncConnection
 from psycopg_pool import AsyncConnectionPool
 
 from leyden.base.database.commits import COMMIT
-from leyden.base.database.postgres_connections import CONNECTING, Connections
+from leyden.base.database.postgres_connections import (
+    CONNECTING,
+    Connections,
+    WriteSlots,
+)
 from leyden.base.database.postgres_errors import translating
 from leyden.base.database.postgres_reads import PIPELINES, Reads
-from leyden.base.database.postgres_turns import WriteSlots
 from leyden.base.database.statements import Row, Statement, Step, Value, Wake
 from leyden.base.database.stores import Stores
 from leyden.base.rules.times import from_us

@@ -1,4 +1,4 @@
-"""Set up and check the connections of a pool to PostgreSQL."""
+"""Set up, check and share out the connections of a pool to PostgreSQL."""
 
 import asyncio
 import contextlib
@@ -6,7 +6,8 @@ import os
 import select
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
 from typing import Any, Final
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,9 @@ import psycopg
 from psycopg import AsyncConnection
 from psycopg.types.numeric import Int8Dumper
 from psycopg_pool import AsyncConnectionPool
+
+from leyden.base.fair_queue import OWNER, PLATFORM, FairSlots
+from leyden.errors import DatabaseAway
 
 # A server without power does not close connections, nor does a router that has dropped
 # them. The kernel notices it within 35 s if nothing is sent, and within 15 s otherwise.
@@ -37,6 +41,9 @@ SET idle_in_transaction_session_timeout = '10s';
 -- The server estimates a plan for a list of one as cheaper than a generic one, so it
 -- would plan again at each execution, which takes longer than the execution.
 SET plan_cache_mode = force_generic_plan"""
+MOST_OF_ONE: Final = 4
+_LEAST_S: Final = 1.0  # for a connection, which may have to be opened
+_RETRY_AFTER_S: Final = 5
 
 
 class Connections:
@@ -102,3 +109,37 @@ async def _ping(connection: AsyncConnection[Any]) -> None:
         late.cancel()
     if silent.is_set():  # the response arrived while it was shut down
         raise psycopg.OperationalError("the connection was silent for too long")
+
+
+class WriteSlots:
+    """The connections for writing, granted to organizations in turns.
+
+    A connection is busy while its statement waits for a lock: writers of one
+    organization that lock its row could occupy all connections of the pool, and all
+    other writers would wait behind them. So each organization has only a few at a time,
+    and the next free one goes to the organization that has waited longest. The
+    platform's own writers may use all of them.
+    """
+
+    def __init__(self, number: int, *, of_one: int = MOST_OF_ONE) -> None:
+        self._slots = FairSlots(
+            number, lambda owner: number if owner == PLATFORM else of_one
+        )
+
+    @asynccontextmanager
+    async def taken(self, within_s: float) -> AsyncIterator[float]:
+        """Hold a slot for the block; yield the remaining time to wait, in seconds.
+
+        Raise DatabaseAway if none becomes free in time.
+        """
+        loop = asyncio.get_running_loop()
+        began, owner = loop.time(), OWNER.get()
+        try:
+            async with asyncio.timeout(within_s):
+                await self._slots.acquire(owner)
+        except TimeoutError:
+            raise DatabaseAway(retry_after_s=_RETRY_AFTER_S) from None
+        try:
+            yield max(_LEAST_S, began + within_s - loop.time())
+        finally:
+            self._slots.release(owner)

@@ -30,9 +30,9 @@ from leyden.base.database.sqlite_connections import (
     connect_to_write,
     durability_risks,
 )
-from leyden.base.database.sqlite_reads import Reads
 from leyden.base.database.sqlite_statements import (
     ReadingStatements,
+    Reads,
     WritingStatements,
     translated,
 )

@@ -8,8 +8,7 @@ own writers are not limited.
 import asyncio
 from collections import Counter
 
-from leyden.base.database.owners import OWNER, PLATFORM
-from leyden.base.fair_queue import FairQueue
+from leyden.base.fair_queue import OWNER, PLATFORM, FairQueue
 from leyden.values import Struct, field
 
 _LARGEST_GROUP = 256

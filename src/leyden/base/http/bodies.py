@@ -7,11 +7,12 @@ standard library's parser reports each pair, number and constant, and costs
 
 import json
 import re
+from itertools import chain
 from typing import Any, NoReturn, TypeVar
 
 import msgspec
+from msgspec import inspect
 
-from leyden.base.http.allowed_values import allowed_values
 from leyden.errors import Malformed
 
 Body = TypeVar("Body")
@@ -31,6 +32,7 @@ _NO_INTEGER = {
     "Expected `int`, got `_Huge`": "is too large",
 }
 _MISSING_FIELD = re.compile(r"Object missing required field `(.*)`")
+_NAME = re.compile(r"[A-Za-z_]\w*")
 
 
 def parse(raw: bytes, into: type[Body]) -> Body:
@@ -171,6 +173,48 @@ def _rephrase(error: str, into: type) -> str:
     if missing := _MISSING_FIELD.fullmatch(problem):
         return f"{prefix}the field {missing[1]} is required"
     if problem.startswith("Invalid enum value"):
-        return f"{prefix}{allowed_values(into, place)}"
+        return f"{prefix}{_allowed_values(into, place)}"
     problem = problem.replace("`", "")
     return f"{prefix}{problem[:1].lower()}{problem[1:]}"
+
+
+def _allowed_values(into: type, place: str) -> str:
+    """Return the rule for the field at this path of a type, as in "types[0]"."""
+    found = [inspect.type_info(into)]
+    for name in _NAME.findall(place):
+        found = [each for one in found for each in _fields(one, name)]
+    values = [f'"{each}"' for each in chain.from_iterable(map(_values, found))]
+    return f"must be {' or '.join(values)}" if values else "is not an allowed value"
+
+
+def _fields(kind: inspect.Type, name: str) -> list[inspect.Type]:
+    return [
+        field.type
+        for each in _parts(kind)
+        if isinstance(each, inspect.StructType)
+        for field in each.fields
+        if field.encode_name == name
+    ]
+
+
+def _values(kind: inspect.Type) -> list[object]:
+    found: list[object] = []
+    for each in _parts(kind):
+        if isinstance(each, inspect.EnumType):
+            found += [member.value for member in each.cls]
+        elif isinstance(each, inspect.LiteralType):
+            found += each.values
+    return found
+
+
+def _parts(kind: inspect.Type) -> list[inspect.Type]:
+    """Return the types that a value may have, and those of an array's items."""
+    match kind:
+        case inspect.UnionType():
+            return [part for each in kind.types for part in _parts(each)]
+        case inspect.ListType() | inspect.VarTupleType():
+            return _parts(kind.item_type)
+        case inspect.Metadata():
+            return _parts(kind.type)
+        case _:
+            return [kind]

@@ -8,8 +8,7 @@ import csv
 import io
 from collections.abc import AsyncIterator, Sequence
 
-from leyden.base.http.responses import NO_STORE
-from leyden.base.http.streams import Stream
+from leyden.base.http.responses import NO_STORE, Stream
 from leyden.base.rules.spreadsheets import escape_formula
 
 Cells = Sequence[int | str]

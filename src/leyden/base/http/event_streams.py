@@ -7,8 +7,7 @@ sign of life tells both sides that the other is there, and the key is looked up 
 from collections.abc import AsyncGenerator, Callable
 from typing import Final
 
-from leyden.base.http.responses import NO_STORE
-from leyden.base.http.streams import Send, Stream
+from leyden.base.http.responses import NO_STORE, Send, Stream
 
 TYPE: Final = "text/event-stream"
 SIGN_OF_LIFE: Final = b": still here\n\n"

@@ -8,11 +8,11 @@ from urllib.parse import parse_qsl
 from leyden.base.http import bodies
 from leyden.base.http.operations import Operation
 from leyden.base.http.parsing import PARSING
-from leyden.base.http.request_body import Receive, read_body
 from leyden.base.rules.addresses import rate_limit_key
-from leyden.errors import Malformed, NotJson, Unauthorized
+from leyden.errors import Malformed, NotJson, TooLarge, Unauthorized
 
 Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[MutableMapping[str, Any]]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
 
 LARGEST_BODY = 256 * 1024
@@ -117,3 +117,28 @@ def query(scope: Scope, operation: Operation) -> Any:
     if len(parameters) != len(pairs):
         raise Malformed("the query has a duplicate parameter")
     return bodies.convert_query(parameters, operation.query)
+
+
+class ClientLeft(Exception):
+    """The client disconnected before the request was complete."""
+
+
+async def read_body(receive: Receive, largest: int, *, what: str = "body") -> bytes:
+    """Read the whole body.
+
+    Raise TooLarge as soon as the limit is passed, and ClientLeft if the
+    client disconnects.
+    """
+    parts = []
+    size = 0
+    while True:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            raise ClientLeft
+        part = message.get("body", b"")
+        size += len(part)
+        if size > largest:
+            raise TooLarge(f"the {what} is larger than {largest // 1024} KiB")
+        parts.append(part)
+        if not message.get("more_body"):
+            return b"".join(parts)

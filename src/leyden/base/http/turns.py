@@ -8,8 +8,7 @@ import asyncio
 from typing import Final
 from weakref import WeakKeyDictionary
 
-from leyden.base.database.owners import OWNER
-from leyden.base.fair_queue import FairQueue
+from leyden.base.fair_queue import OWNER, FairQueue
 
 
 class Turns:

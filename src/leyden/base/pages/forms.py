@@ -7,7 +7,7 @@ from functools import partial
 from urllib.parse import parse_qsl
 
 from leyden.base.http.parsing import PARSING
-from leyden.base.http.request_body import Receive, read_body
+from leyden.base.http.reading import Receive, read_body
 from leyden.errors import Forbidden, Malformed, NotJson
 
 _LARGEST = 256 * 1024

@@ -1,7 +1,9 @@
-"""The dashboard's origins, from its settings and never from a request."""
+"""The dashboard's origins, from its settings and never from a request; its headers."""
 
 from collections.abc import Iterable
 from urllib.parse import urlsplit
+
+from leyden.base.settings import Settings
 
 _A_YEAR_S = 31_536_000
 
@@ -33,3 +35,33 @@ class Origins:
         if origin.scheme != "https" or origin.hostname == "localhost":
             return {}
         return {"strict-transport-security": f"max-age={_A_YEAR_S}"}
+
+
+def security_headers(given: Settings) -> dict[str, str]:
+    """Return headers that forbid foreign sources and inline code.
+
+    The one exception is connections to the nodes themselves: keys are created
+    and used in the browser, and sent to the node only.
+    """
+    nodes = f"https://*.{given.nodes_domain}:{given.gateway_rest_port}"
+    policy = {
+        "default-src": "'none'",
+        "script-src": "'self'",
+        "style-src": "'self'",
+        "img-src": "'self' data:",
+        "connect-src": f"'self' {nodes}",
+        "form-action": "'self'",
+        "frame-ancestors": "'none'",
+        "base-uri": "'none'",
+    }
+    return {
+        "content-security-policy": "; ".join(f"{k} {v}" for k, v in policy.items()),
+        "x-content-type-options": "nosniff",
+        "x-frame-options": "DENY",
+        # Not no-referrer: a form would then come from nowhere, as far as we are told.
+        "referrer-policy": "same-origin",
+        "cross-origin-opener-policy": "same-origin",
+        "cross-origin-resource-policy": "same-origin",
+        "permissions-policy": "camera=(), geolocation=(), microphone=()",
+        "cache-control": "no-store",
+    }

@@ -7,9 +7,9 @@ from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 
 from leyden.base.pages import words
 from leyden.base.pages.assets import assets
+from leyden.base.pages.words import label
 from leyden.base.rules import units
 from leyden.base.tasks import job_labels
-from leyden.schemas.labels import label
 
 # Each has the templates of its own pages, in folders named as their pages are.
 ROOMS: Final = (

@@ -1,8 +1,9 @@
-"""A browser's request: the person, the page, and building the response."""
+"""A page, and a browser's visit to it: the person, and building the response."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime
-from typing import Any
+from enum import Enum, auto
+from typing import Any, Literal
 from urllib.parse import urlencode
 
 from jinja2 import Environment
@@ -140,3 +141,22 @@ def local_url(url: str) -> str:
     plain = url.isascii() and url.isprintable() and "\\" not in url
     inside = url.startswith(HOME) and not url.startswith(f"{HOME}/")
     return url if plain and inside else HOME
+
+
+class Who(Enum):
+    """The audience of a page that belongs to no organization."""
+
+    ANYONE = auto()
+    PERSON = auto()  # everybody who is signed in
+    OPERATOR = auto()  # operators of this installation
+
+
+class Page(Struct, frozen=True):
+    """A page: its method, path, handler and required right; an entry of a table."""
+
+    method: Literal["GET", "POST"]
+    path: str
+    run: Handler
+    needs: Right | Who
+    # Its form may come from other programs: its address has a word of its own.
+    from_anywhere: bool = False

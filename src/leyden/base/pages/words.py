@@ -1,6 +1,9 @@
-"""Formatting of numbers and times for people."""
+"""Words of pages for numbers, times and states; the API keeps its own."""
 
+from collections.abc import Mapping
 from datetime import datetime, timedelta
+from types import MappingProxyType
+from typing import Final
 
 from markupsafe import Markup
 
@@ -23,6 +26,37 @@ _SYSTEMS = (
     ("Windows", "Windows"),
     ("Mac OS X", "macOS"),
     ("Linux", "Linux"),
+)
+LABELS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        # Nodes
+        "provisioning": "Setting up",
+        "starting": "Starting",
+        "waiting_init": "Waiting for wallet",
+        "waiting_unlock": "Wallet locked",
+        "running": "Running",
+        "stopping": "Stopping",
+        "stopped": "Stopped",
+        "restarting": "Restarting",
+        "updating": "Updating",
+        "deleting": "Deleting",
+        # Orders
+        "waiting_payment": "Waiting for payment",
+        "creating": "Preparing ticket",
+        "created": "Ticket ready",
+        "submitted": "Waiting for match",
+        "filled": "Filled",
+        "expired": "Expired",
+        "cancelled": "Cancelled",
+        # Deliveries, and what is sent to a receiver
+        "pending": "Pending",
+        "delivered": "Delivered",
+        "superseded": "Superseded",
+        "active": "Active",
+        "paused": "Paused",
+        # Both nodes and orders, and deliveries
+        "failed": "Failed",
+    }
 )
 
 
@@ -79,3 +113,9 @@ def browser(said: str) -> str:
     if name and system:
         return f"{name} on {system}"
     return name or said or "unknown"
+
+
+def label(word: str) -> str:
+    """Return the words for a state: `waiting_init` is `Waiting for wallet`."""
+    found = LABELS.get(word)
+    return word.replace("_", " ").capitalize() if found is None else found

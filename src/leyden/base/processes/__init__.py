@@ -20,7 +20,7 @@ Guarantees:
 
 from leyden.base.processes.claims import held_by_unseen_program, holder
 from leyden.base.processes.endings import exited, signal, stop
-from leyden.base.processes.files import most_files, raise_file_limit, share
+from leyden.base.processes.files import cap, locked, most_files, raise_file_limit, share
 from leyden.base.processes.identity import (
     Identity,
     alive,
@@ -28,10 +28,7 @@ from leyden.base.processes.identity import (
     identify,
     stat_fields,
 )
-from leyden.base.processes.locks import locked
-from leyden.base.processes.logs import cap
-from leyden.base.processes.niceness import set_niceness
-from leyden.base.processes.spawning import Limits, spawn
+from leyden.base.processes.spawning import Limits, set_niceness, spawn
 
 __all__ = [
     "Identity",

@@ -1,16 +1,17 @@
-"""Start programs that outlive us."""
+"""Start programs that outlive us, with the niceness that they get."""
 
 import asyncio
+import contextlib
 import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Final
 
 from leyden.base.processes.claims import take
 from leyden.base.processes.identity import Identity, identify_after_exec, start_of
-from leyden.base.processes.niceness import set_niceness
 from leyden.base.processes.shell import (
     Limits,
     as_user,
@@ -25,6 +26,8 @@ __all__ = ["Limits", "spawn"]
 # The variables that programs inherit by default: our environment contains secrets.
 _HARMLESS = ("HOME", "LANG", "PATH", "TZ")
 _POLL_S = 0.001
+# Without privileges a raised niceness can't be lowered again.
+_MOST_FOR_GOOD: Final = 10
 
 
 async def spawn(
@@ -117,3 +120,25 @@ def _fork(
     # We reap it through its pidfd; Popen must not do so, nor warn that it still runs.
     child.returncode = 0
     return child.pid
+
+
+def set_niceness(pid: int, niceness: int) -> bool:
+    """Set the niceness of a session's leader, its threads and its session.
+
+    Return False if the kernel says to try again later. Ignore what is not
+    permitted (another user's process), or not supported.
+
+    Linux may schedule by session first (autogroup): then the niceness of the session
+    counts, and that of a process only within its session. A spawned program leads a
+    session of its own, so both are set.
+    """
+    own = niceness if os.geteuid() == 0 else min(niceness, _MOST_FOR_GOOD)
+    with contextlib.suppress(OSError):
+        os.setpriority(os.PRIO_PGRP, pid, own)  # of all threads, unlike PRIO_PROCESS
+    try:
+        Path(f"/proc/{pid}/autogroup").write_text(str(niceness))
+    except BlockingIOError:
+        return False
+    except OSError:
+        pass
+    return True

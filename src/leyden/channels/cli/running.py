@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
-from leyden.base.cli.running import on_running
+from leyden.base.cli.database import on_running
 from leyden.base.platform import Platform
 from leyden.channels.wiring.shop import open_for_payments, shop_of
 from leyden.values import replace

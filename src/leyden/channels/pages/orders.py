@@ -7,7 +7,7 @@ from typing import Final
 from starlette.responses import Response
 
 from leyden.base.pages import changes as changing
-from leyden.base.pages import pictures
+from leyden.base.pages import qr_codes
 from leyden.base.pages.visits import Visit, redirect
 from leyden.base.rules.times import from_us, to_us
 from leyden.base.rules.units import BLOCKS_PER_WEEK, Sats
@@ -102,12 +102,12 @@ async def show(visit: Visit) -> Response:
         lsps1=(await _lsps1(shop, [order])).get(order.id),
         mark=changing.mark(tracked.stamp),
         left=order.expires - visit.now,
-        invoice_qr=await pictures.qr(
+        invoice_qr=await qr_codes.qr(
             visit, f"lightning:{order.lightning_invoice}".upper()
         )
         if order.lightning_invoice
         else "",
-        address_qr=await pictures.qr(
+        address_qr=await qr_codes.qr(
             visit, _uri(order.onchain_address, order.to_be_paid)
         )
         if order.onchain_address

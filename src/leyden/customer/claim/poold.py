@@ -1,12 +1,16 @@
 """A poold, which trades in the auction, beside an lnd."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, Final
 
+from leyden.base import processes
+from leyden.base.processes.daemons import Keeper, free_port
 from leyden.channels.tickets import poold as client
 from leyden.channels.tickets.poold import Access
 from leyden.channels.tickets.sidecars import Sidecars
+from leyden.customer.claim.bridge import Node, bridged
 from leyden.customer.claim.rest import Lnd, Pool, opened
 from leyden.errors import Away, Refused
 from leyden.nodes.certificates.self_signed import heal_certificate
@@ -127,3 +131,50 @@ def access_for(folder: Path, chain: str, *, grpc: int, rest: int, lnd: str) -> P
         macaroon=str(folder / chain / "pool.macaroon"),
         lnd=lnd,
     )
+
+
+class Beside(Struct, frozen=True, kw_only=True):
+    """What a poold beside a node needs."""
+
+    node: Node
+    macaroon: Path  # of the node, with which poold calls it
+    folder: Path
+    program: Path
+    chain: str
+    auctioneer: str  # host:port; "": poold knows that of a public network
+
+
+@asynccontextmanager
+async def keeper_beside(wanted: Beside) -> AsyncIterator[tuple[Keeper, Pool]]:
+    """Yield who starts the poold of a folder, also again, and its addresses.
+
+    It is stopped at the end of the block. One that a killed command left behind is
+    replaced by the first start.
+    """
+    grpc, rest = free_port(), free_port()
+    reached = access_for(
+        wanted.folder, wanted.chain, grpc=grpc, rest=rest, lnd=wanted.node.name
+    )
+    async with bridged(wanted.node, wanted.folder) as bridge:
+        keeper = Keeper(
+            Poold(
+                name="poold",
+                program=wanted.program,
+                folder=wanted.folder,
+                chain=wanted.chain,
+                access=reached,
+                lnd=Lnd(
+                    rest="",
+                    grpc=bridge.address,
+                    peer="",
+                    certificate=str(bridge.certificate),
+                    macaroon=str(wanted.macaroon),
+                ),
+                auctioneer=wanted.auctioneer,
+            )
+        )
+        try:
+            yield keeper, reached
+        finally:
+            if (running := keeper.running()) is not None:
+                await processes.stop(running, grace_s=keeper.daemon.grace_s)

@@ -25,8 +25,8 @@ from leyden.base.files import write_private
 from leyden.base.processes.daemons import Keeper
 from leyden.client import ApiError
 from leyden.customer.claim import poold, recipient
-from leyden.customer.claim.beside import Beside, keeper_beside
 from leyden.customer.claim.owner import Owner
+from leyden.customer.claim.poold import Beside, keeper_beside
 from leyden.customer.claim.recipient import Market
 from leyden.customer.claim.rest import Pool
 from leyden.customer.claim.state import Claim, Kept

@@ -1,7 +1,12 @@
-"""A platform's root as it is about to be trusted: read strictly, or refused."""
+"""A platform's root: read strictly, or refused, and remembered once it is trusted.
+
+Remembered are DATA/leyden/trusted/leyden-DOMAIN.pem, so that exactly these can be
+removed.
+"""
 
 import re
 from datetime import datetime
+from pathlib import Path
 from typing import Final
 
 from cryptography import x509
@@ -10,6 +15,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
+from leyden.base.files import write_whole
 from leyden.errors import SetupError
 from leyden.nodes.certificates.constraints import Scope, scope_of
 from leyden.values import Struct
@@ -20,6 +26,7 @@ _OWN_WORDS: Final = frozenset(
 )
 _FINGERPRINT: Final = re.compile(r"[0-9a-f]{64}")
 _REFUSED: Final = "this root is not trusted"
+_MODE = 0o644
 
 
 class Root(Struct, frozen=True, kw_only=True):
@@ -95,3 +102,31 @@ def is_fingerprint(root: Root, text: str) -> bool:
     if not _FINGERPRINT.fullmatch(plain):
         raise SetupError("--fingerprint: must be SHA-256, 64 characters of 0-9 a-f")
     return plain == root.fingerprint.replace(":", "").lower()
+
+
+class Remembered:
+    """A folder of roots, one of a name at a time."""
+
+    def __init__(self, data: Path) -> None:
+        self._folder = data / "leyden" / "trusted"
+
+    def keep(self, root: Root) -> Path:
+        """Remember a root, in the place of one of the same name; return its file."""
+        path = self._folder / f"{root.file_name}.pem"
+        self._folder.mkdir(parents=True, exist_ok=True)
+        write_whole(path, root.pem, mode=_MODE)
+        return path
+
+    def forget(self, root: Root) -> None:
+        """Forget a root; nothing happens where it is not remembered."""
+        (self._folder / f"{root.file_name}.pem").unlink(missing_ok=True)
+
+    def all_(self) -> list[Root]:
+        """List them by their names; a file that is no root of ours is left alone."""
+        found = []
+        for path in sorted(self._folder.glob("leyden-*.pem")):
+            try:
+                found.append(read(path.read_bytes()))
+            except SetupError:
+                continue
+        return found

@@ -13,7 +13,7 @@ from leyden.base.http.event_streams import (
     wants_events,
 )
 from leyden.base.http.operations import Request
-from leyden.base.http.request_body import ClientLeft
+from leyden.base.http.reading import ClientLeft
 from leyden.errors import Away, LeydenError
 from leyden.events import log
 from leyden.events.log import Part, encode, item

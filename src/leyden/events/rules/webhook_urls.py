@@ -1,4 +1,4 @@
-"""Validate the text of a webhook's URL.
+"""Validate the text of a webhook's URL, and parse it into an endpoint.
 
 Only the text is checked here. A name's addresses can change, so they are
 checked at each call.
@@ -7,6 +7,7 @@ checked at each call.
 import ipaddress
 import re
 from collections.abc import Container
+from functools import lru_cache
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
@@ -25,6 +26,7 @@ _IPV6_NETLOC = re.compile(r"\[[0-9A-Fa-f:.]+\](:[0-9]+)?")
 _TEXT = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]*")
 # A resolver parses 2130706433, 0x7f.1 and 127.1 as addresses.
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
+_USUAL_PORTS = {True: 443, False: 80}  # by TLS
 
 
 class Allowed(Struct, frozen=True, kw_only=True):
@@ -99,3 +101,39 @@ def _is_address(host: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """The host to call and the path to request."""
+
+    tls: bool
+    host: str  # a name in lower case, or an address without brackets
+    port: int
+    target: str  # path and query
+    is_name: bool  # the host must be resolved
+
+    @property
+    def host_header(self) -> str:
+        """The value of the request's Host header."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        return host if self.port == _USUAL_PORTS[self.tls] else f"{host}:{self.port}"
+
+
+@lru_cache(4_096)
+def parse(url: str, allowed: Allowed) -> Endpoint:
+    """Parse the URL; raise Malformed if it is not valid."""
+    parts = urlsplit(check(url, allowed))
+    tls = parts.scheme == "https"
+    host = (parts.hostname or "").removesuffix(".")
+    try:
+        host = str(ipaddress.ip_address(host))
+        is_name = False
+    except ValueError:
+        is_name = True
+    return Endpoint(
+        tls=tls,
+        host=host,
+        port=parts.port or _USUAL_PORTS[tls],
+        target=(parts.path or "/") + (f"?{parts.query}" if parts.query else ""),
+        is_name=is_name,
+    )

@@ -1,4 +1,4 @@
-"""A connector for aiohttp that only calls permitted addresses.
+"""A connector for aiohttp that only calls permitted addresses, and which these are.
 
 The resolver checks each address of a name: a single forbidden one forbids the name,
 as an honest name has none. The socket factory checks the address of each connection,
@@ -6,18 +6,62 @@ which also covers URLs with an address instead of a name.
 """
 
 import asyncio
+import ipaddress
 import socket
-from functools import partial
+from collections.abc import Iterable
+from functools import lru_cache, partial
 from typing import Any, Final, cast
 
 import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 from aiohttp.client_proto import ResponseHandler
 
-from leyden.events.webhooks.egress import Egress
+from leyden.base.rules.addresses import Address, Network, Reach, unmap
+from leyden.errors import Refused
 
 _MOST_INTERIM: Final = 20
 _LOOK_UP_S: Final = 5.0
+
+
+class Egress:
+    """Allows the addresses that may be called.
+
+    `exceptions` are networks that may be called although they are not public: a
+    private installation has receivers inside its own. `forbidden` are networks
+    that may not be called although they are public: the platform's own
+    addresses.
+
+    A tenant chooses the URL, so a webhook must not become a way into networks that only
+    this machine can reach: loopback, private ranges, the cloud's metadata service.
+    Names prove nothing, since their owner can make them resolve to anything at any
+    time. What is checked is the address of the connection, each time one is made.
+    """
+
+    def __init__(
+        self,
+        *,
+        exceptions: Iterable[Network] = (),
+        forbidden: Iterable[Network] = (),
+    ) -> None:
+        self._reach = Reach(exceptions=tuple(exceptions), forbidden=tuple(forbidden))
+        # The answer for one address never changes while this object lives.
+        self._judged = lru_cache(10_000)(self._judge)
+
+    def permits(self, address: Address) -> bool:
+        """Return whether this address may be called."""
+        return self._reach.permits(address)
+
+    def check(self, address: str) -> None:
+        """Raise Refused if this address may not be called.
+
+        The error does not contain the address, which may be a secret of this
+        network.
+        """
+        if not self._judged(address):
+            raise Refused("webhooks may not be sent to the address of this host")
+
+    def _judge(self, address: str) -> bool:
+        return self.permits(unmap(ipaddress.ip_address(address)))
 
 
 class TooLong(aiohttp.ClientError):

@@ -28,9 +28,8 @@ from yarl import URL
 from leyden.errors import Refused
 from leyden.events.rules import webhook_urls
 from leyden.events.rules.deliveries import Answer
-from leyden.events.rules.endpoints import Endpoint, parse
-from leyden.events.webhooks.connector import Connector, TooLong
-from leyden.events.webhooks.egress import Egress
+from leyden.events.rules.webhook_urls import Endpoint, parse
+from leyden.events.webhooks.connector import Connector, Egress, TooLong
 
 DEADLINE_S = 15.0
 # A receiver's answer is of no use to us beyond a few words for the owner to read.

@@ -11,9 +11,9 @@ from leyden.base.rules.addresses import Network, Reach
 from leyden.base.settings import Settings, words
 from leyden.errors import SetupError
 from leyden.events.dispatchers import Dispatcher, DispatcherSettings
-from leyden.events.manual_limits import ManualLimit
+from leyden.events.limits import ManualLimit
 from leyden.events.rules.webhook_urls import USUAL, Allowed
-from leyden.events.webhooks.egress import Egress
+from leyden.events.webhooks.connector import Egress
 from leyden.events.webhooks.sender import HttpSender
 
 _EVERY_PORT = range(1, 65_536)

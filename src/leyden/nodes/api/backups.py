@@ -3,7 +3,7 @@
 import base64
 
 from leyden.base.http import json_pages
-from leyden.base.http.json_responses import Pages
+from leyden.base.http.json_pages import Pages
 from leyden.base.http.operations import Request
 from leyden.base.rules.times import to_iso
 from leyden.nodes import backups, housekeeping, proofs, resealing

@@ -11,8 +11,7 @@ from typing import Final
 import msgspec
 
 from leyden.base.http.operations import Problem
-from leyden.base.http.reading import Scope, Send
-from leyden.base.http.request_body import Receive
+from leyden.base.http.reading import Receive, Scope, Send
 from leyden.base.http.responses import answer
 from leyden.errors import MethodNotAllowed, NotFound, Refused
 

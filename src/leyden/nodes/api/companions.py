@@ -18,8 +18,14 @@ from leyden.base.http.connections import Limits
 from leyden.base.http.limits import RateLimit
 from leyden.base.http.operations import Problem
 from leyden.base.http.parsing import PARSING
-from leyden.base.http.reading import Scope, Send, rate_limited_as
-from leyden.base.http.request_body import ClientLeft, Receive, read_body
+from leyden.base.http.reading import (
+    ClientLeft,
+    Receive,
+    Scope,
+    Send,
+    rate_limited_as,
+    read_body,
+)
 from leyden.base.http.request_metrics import count
 from leyden.errors import (
     Forbidden,

@@ -15,8 +15,15 @@ import msgspec
 
 from leyden.base.http.limits import RateLimit
 from leyden.base.http.operations import INTERNAL, Problem
-from leyden.base.http.reading import LARGEST_BODY, Scope, Send, rate_limited_as
-from leyden.base.http.request_body import ClientLeft, Receive, read_body
+from leyden.base.http.reading import (
+    LARGEST_BODY,
+    ClientLeft,
+    Receive,
+    Scope,
+    Send,
+    rate_limited_as,
+    read_body,
+)
 from leyden.base.http.request_metrics import count
 from leyden.base.http.responses import NO_STORE
 from leyden.errors import LeydenError, MethodNotAllowed, NotFound, TooMany, Unauthorized

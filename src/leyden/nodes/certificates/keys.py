@@ -1,6 +1,8 @@
-"""Keys of our own: P-256, as PEM without a password."""
+"""Keys of our own: P-256, as PEM without a password; and signing requests for them."""
 
+from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
@@ -31,3 +33,14 @@ def load_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ValueError("the key is not on an elliptic curve")  # noqa: TRY004
     return key
+
+
+def signing_request(key_pem: bytes, name: str) -> bytes:
+    """Return a signing request for that name and key, as DER."""
+    return (
+        x509.CertificateSigningRequestBuilder()
+        .subject_name(x509.Name([]))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(name)]), critical=True)
+        .sign(load_key(key_pem), hashes.SHA256())
+        .public_bytes(Encoding.DER)
+    )

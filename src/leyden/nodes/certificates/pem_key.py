@@ -16,7 +16,6 @@ from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.serialization import load_der_private_key
 
 from leyden.errors import Malformed
-from leyden.nodes.certificates.der import INTEGER, NAME, OCTETS, SEQUENCE, Der
 
 LONGEST_PEM: Final = 8 * 1024  # 4096 bits of RSA take 3.3 KiB
 # What Go's TLS can use, and clients still accept.
@@ -35,6 +34,54 @@ _NOT_USABLE = (
     "key: must be an elliptic curve key (P-256, P-384, P-521), or an RSA key "
     f"of {RSA_BITS.start} to {RSA_BITS.stop - 1} bits"
 )
+_INTEGER: Final = 0x02
+_OCTETS: Final = 0x04
+_NAME: Final = 0x06
+_SEQUENCE: Final = 0x30
+_LONG = 0x80  # the length takes as many bytes as the other bits say
+_MOST_LENGTH_BYTES = 3
+
+
+class _Der:
+    """A part of a DER file; its methods raise ValueError if it is invalid."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def tag(self) -> int:
+        """Return the next element's tag, 0 at the end."""
+        return self._data[self._at] if self._at < len(self._data) else 0
+
+    def take(self, tag: int) -> bytes:
+        """Return the next element's content and skip the element."""
+        if self.tag() != tag:
+            raise ValueError("another tag")
+        at, length = self._length(self._at + 1)
+        if at + length > len(self._data):
+            raise ValueError("too short")
+        self._at = at + length
+        return self._data[at : at + length]
+
+    def enter(self, tag: int) -> "_Der":
+        """Return a reader for the next element's content."""
+        return _Der(self.take(tag))
+
+    def integer_bits(self) -> int:
+        """Return the bit length of the next integer and skip it."""
+        content = self.take(_INTEGER).lstrip(b"\0")
+        return len(content) * 8 - (8 - content[0].bit_length() if content else 0)
+
+    def _length(self, at: int) -> tuple[int, int]:
+        if at >= len(self._data):
+            raise ValueError("too short")
+        first, at = self._data[at], at + 1
+        if first < _LONG:
+            return at, first
+        count = first - _LONG
+        if not 0 < count <= _MOST_LENGTH_BYTES:
+            raise ValueError("no length")
+        return at + count, int.from_bytes(self._data[at : at + count])
 
 
 def parse(pem: str) -> Usable:
@@ -63,14 +110,14 @@ def parse(pem: str) -> Usable:
 
 def _rsa_bits(der: bytes) -> int | None:
     """Return the length of the modulus, None if it is not an RSA key."""
-    whole = Der(der).enter(SEQUENCE)
-    whole.take(INTEGER)  # the version
-    if whole.tag() == SEQUENCE:  # PKCS #8: what kind, and then the key itself
-        if whole.enter(SEQUENCE).take(NAME) != _RSA:
+    whole = _Der(der).enter(_SEQUENCE)
+    whole.take(_INTEGER)  # the version
+    if whole.tag() == _SEQUENCE:  # PKCS #8: what kind, and then the key itself
+        if whole.enter(_SEQUENCE).take(_NAME) != _RSA:
             return None
-        whole = whole.enter(OCTETS).enter(SEQUENCE)
-        whole.take(INTEGER)
-    return whole.integer_bits() if whole.tag() == INTEGER else None
+        whole = whole.enter(_OCTETS).enter(_SEQUENCE)
+        whole.take(_INTEGER)
+    return whole.integer_bits() if whole.tag() == _INTEGER else None
 
 
 def _check_rsa(key: rsa.RSAPrivateKey) -> None:

@@ -7,9 +7,9 @@ from typing import Any
 import click
 
 from leyden.base import settings
+from leyden.base.cli.database import on_running
 from leyden.base.cli.groups import Group
 from leyden.base.cli.output import as_json, operator, print_one
-from leyden.base.cli.running import on_running
 from leyden.base.settings import Settings
 from leyden.base.settings.private_chain import running_settings
 from leyden.nodes.wiring import adoption

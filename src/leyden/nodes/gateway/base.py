@@ -1,5 +1,6 @@
 """The interface of every gateway."""
 
+import asyncio
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
@@ -49,3 +50,25 @@ class Gateway(Router, Protocol):
     async def traffic(self) -> Mapping[str, Traffic] | None:
         """Return the traffic of nodes with a route, by id; None if it is not known."""
         ...
+
+
+class GatewayElsewhere:
+    """A gateway that is run elsewhere: there is nothing to start or update here."""
+
+    async def start(self) -> None:
+        """Start nothing."""
+
+    async def run(self) -> None:
+        """Supervise nothing, until cancelled."""
+        await asyncio.Event().wait()
+
+    async def apply(self, routes: Iterable[Route]) -> None:
+        """Do nothing: the gateways poll the API servers."""
+
+    async def blocked(self, routes: Iterable[Route]) -> dict[str, int]:
+        """Return nothing: those ports are on other machines."""
+        del routes
+        return {}
+
+    async def traffic(self) -> None:
+        """Return that nothing is known: each of those gateways counts its own."""

@@ -1,6 +1,6 @@
-"""Efficient search for the few lines of lnd's log that matter.
+"""Lines of lnd's log: filtered by level and text, and the few that matter to us.
 
-The owner is notified of one kind; another has the height of the last block.
+Of one kind of these the owner is notified; another has the height of the last block.
 
 lnd logs `[ERR] GRPH: out of order block: expecting height=9, got height=7`
 if its chain backend reports blocks in the wrong order; it should be
@@ -9,8 +9,12 @@ messages), so a line counts only if it matches in full.
 """
 
 import re
+from collections.abc import Sequence
 from datetime import timedelta
+from enum import IntEnum
 from typing import Final
+
+from leyden.values import Struct
 
 QUIET: Final = timedelta(minutes=10)  # errors closer together count as one burst
 _TELLTALE = b"[ERR] GRPH: out of order block: "
@@ -30,6 +34,59 @@ _BLOCK = re.compile(
     rb"NTFN: New block: height=(\d{1,9}), sha=[0-9a-f]{64}"
     rb"|LTND: Chain backend is fully synced! (?:rev=\"\" )?end_height=(\d{1,9}))"
 )
+_HEAD: Final = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d{3} \[([A-Z]{3})\] ")
+
+
+class Level(IntEnum):
+    """A log level of lnd, named by its three letters."""
+
+    TRC = 0
+    DBG = 1
+    INF = 2
+    WRN = 3
+    ERR = 4
+    CRT = 5
+
+
+class LogLine(Struct, frozen=True):
+    """A line and its level."""
+
+    level: Level
+    text: str
+
+
+def matching(
+    lines: Sequence[str], *, level: Level, contains: str, most: int
+) -> list[LogLine]:
+    """Return the last lines of at least this level that contain the text.
+
+    A line without a level continues the one before it: a message of several lines, or
+    a stack trace. Lines are read from the end, and no more of them than necessary.
+    """
+    wanted = contains.casefold()
+    found: list[LogLine] = []
+    below: list[str] = []  # matching continuations of a line that is not read yet
+    for text in reversed(lines):
+        if not wanted or wanted in text.casefold():
+            below.append(text)
+        own = _level(text)
+        if own is None:
+            continue
+        if own >= level:
+            found += [LogLine(own, each) for each in below]
+            if len(found) >= most:
+                break
+        below.clear()
+    else:
+        if level <= Level.INF:  # the level of these is unknown
+            found += [LogLine(Level.INF, each) for each in below]
+    return found[:most][::-1]
+
+
+def _level(text: str) -> Level | None:
+    """Return a line's own level."""
+    found = _HEAD.match(text)
+    return Level.__members__.get(found[1]) if found else None
 
 
 def last_height(content: bytes) -> int | None:

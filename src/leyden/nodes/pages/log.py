@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from leyden.base.pages.visits import Visit
 from leyden.nodes import views
-from leyden.nodes.lnd.log_lines import Level, matching
+from leyden.nodes.lnd.log import Level, matching
 from leyden.nodes.pages.fleet import fleet_of, which
 from leyden.nodes.pages.node import render
 

@@ -1,13 +1,12 @@
 """The list of nodes."""
 
 import asyncio
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
 from leyden.base.pages import changes as changing
-from leyden.base.pages.states import parts
 from leyden.base.pages.visits import Visit
 from leyden.base.rules.sign_in import Right
 from leyden.nodes import restoring
@@ -19,6 +18,7 @@ from leyden.nodes.rows.nodes import CountOfStatus
 from leyden.nodes.rules import versions
 from leyden.nodes.rules.nodes import Listed
 from leyden.nodes.rules.versions import Version
+from leyden.values import Struct
 
 _AT_A_TIME = 100
 _MANY = 1_000
@@ -110,3 +110,24 @@ def _newer(node: Listed, rules: FleetSettings) -> Version | None:
     if node.status not in UPDATED_IN:
         return None
     return versions.newest_for(Version.of(node.version), rules.catalogue)
+
+
+class Part(Struct, frozen=True, kw_only=True):
+    """A state's count, and its position in a bar of 100 units."""
+
+    state: str
+    count: int
+    begins: float
+    width: float
+
+
+def parts(counts: Iterable[tuple[str, int]]) -> list[Part]:
+    """Lay out the states from the left, the most frequent first."""
+    most_first = sorted(counts, key=lambda each: -each[1])
+    hundredth = sum(count for _, count in most_first) / 100
+    found, begins = [], 0.0
+    for state, count in most_first:
+        width = count / hundredth
+        found.append(Part(state=state, count=count, begins=begins, width=width))
+        begins += width
+    return found

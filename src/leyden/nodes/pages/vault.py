@@ -1,14 +1,13 @@
 """The JSON API for wallet pages: facts about the node, and ciphertext."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 from starlette.responses import Response
 
 from leyden.base.http import json_pages
-from leyden.base.pages.streamed import Streamed
 from leyden.base.pages.visits import Handler, Visit
 from leyden.errors import Malformed, NotFound, Refused
 from leyden.nodes import backups, resealing, views
@@ -147,7 +146,7 @@ async def replaced(visit: Visit) -> Response:
         ]
         async for page in found
     )
-    return Streamed(json_pages.write(Replaced([]), pages), "application/json")
+    return _Streamed(json_pages.write(Replaced([]), pages), "application/json")
 
 
 @answering
@@ -172,3 +171,20 @@ async def reseal(visit: Visit) -> Done:
         now=visit.now,
     )
     return Done(kept=len(anew))
+
+
+class _Streamed(Response):
+    """A response of pieces; a browser notices one that breaks off."""
+
+    def __init__(self, pieces: AsyncIterator[bytes], media_type: str) -> None:
+        super().__init__(media_type=media_type)
+        del self.headers["content-length"]
+        self._pieces = pieces
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:  # noqa: ARG002
+        """Send them."""
+        start = {"status": self.status_code, "headers": self.raw_headers}
+        await send({"type": "http.response.start", **start})
+        async for piece in self._pieces:
+            await send({"type": "http.response.body", "body": piece, "more_body": True})
+        await send({"type": "http.response.body", "body": b"", "more_body": False})

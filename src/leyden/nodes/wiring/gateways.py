@@ -6,10 +6,9 @@ from pathlib import Path
 from leyden.base.settings import Settings, words
 from leyden.errors import SetupError
 from leyden.nodes.gateway import prepared, supervisor
-from leyden.nodes.gateway.base import Gateway
+from leyden.nodes.gateway.base import Gateway, GatewayElsewhere
 from leyden.nodes.gateway.bootstrap import Bootstrap, Control
 from leyden.nodes.gateway.discovery import DiscoveryGateway
-from leyden.nodes.gateway.elsewhere import GatewayElsewhere
 from leyden.nodes.gateway.listener_options import ListenerOptions
 from leyden.nodes.gateway.local import LocalGateway
 from leyden.nodes.gateway.routes import Listener

@@ -22,7 +22,7 @@ from leyden.nodes.runtimes.kubernetes.template import Size, Template
 from leyden.nodes.runtimes.kubernetes.tokens import Tokens
 from leyden.nodes.runtimes.local.layout import Ground
 from leyden.nodes.runtimes.sides import Side
-from leyden.nodes.wiring import companion_listener, identity, local_nodes
+from leyden.nodes.wiring import identity, listeners, local_nodes
 from leyden.nodes.wiring.authorities import folder_of
 from leyden.nodes.wiring.clusters import disks, images
 from leyden.nodes.wiring.identity import Here
@@ -128,7 +128,7 @@ def _companion(settings: Settings) -> Companion | None:
     return Companion(
         image=settings.companion_image,
         url=settings.companion_url,
-        name=companion_listener.name(settings),
+        name=listeners.companions_name(settings),
         anchors_pem=authority.anchors_pem.decode(),
     )
 

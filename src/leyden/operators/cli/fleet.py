@@ -1,28 +1,41 @@
 """`leyden fleet`: the nodes of all organizations."""
 
+import asyncio
 import sys
 from typing import Any
 
 import click
 
+from leyden.base.cli.database import on_running
 from leyden.base.cli.groups import Group
 from leyden.base.cli.organization_option import found as organization_named
 from leyden.base.cli.output import (
     as_json,
     most_option,
+    operator,
     print_counts,
     print_json,
     print_list,
     print_rows,
 )
-from leyden.base.cli.running import on_running
 from leyden.base.platform import Platform
 from leyden.base.rules.times import to_iso
 from leyden.nodes.rules.nodes import RuntimeName, Status
+from leyden.nodes.rules.relocations import Relocation, Step
+from leyden.nodes.wiring import node_moves
 from leyden.operators import oversight
-from leyden.operators.cli.moving import move
 from leyden.operators.rows.counts import ListedNode
 from leyden.values import asdict
+
+_LOOK_EVERY_S = 0.2
+_NOW = {
+    Step.STOPPING: "stopping lnd in {origin}",
+    Step.COPYING: "copying the node to {target}",
+    Step.SWITCHING: "switching the node to {target}",
+    Step.RETURNING: "returning the node to {origin}",
+    Step.CLEANING: "deleting the old copy",
+    Step.DONE: "done",
+}
 
 
 @click.group(cls=Group, invoke_without_command=True)
@@ -67,9 +80,6 @@ def fleet(ctx: click.Context, *, as_json: bool) -> None:
     print_rows(
         found["ailing"], empty="none", spare=("organization_id", "version", "due")
     )
-
-
-fleet.add_command(move)
 
 
 @fleet.command("list")
@@ -122,3 +132,56 @@ def list_(
     )
     if len(nodes) > most:
         print(f"there are more than {most:,} nodes; use --most", file=sys.stderr)
+
+
+@fleet.command()
+@click.argument("node_id")
+@click.option(
+    "--to",
+    required=True,
+    type=click.Choice([each.value for each in RuntimeName]),
+    help="Where to run the node.",
+)
+@click.option("--detach", is_flag=True, help="Don't wait until the node has moved.")
+def move(node_id: str, to: str, *, detach: bool) -> None:
+    """Move a node to a cluster, or back to this machine.
+
+    The platform stops lnd, copies and compares its files, and starts it again with the
+    same name, certificate, wallet and peer address. The owner sees a restart. You can
+    interrupt this command; the move continues. If copying fails five times, the node
+    starts where it was, and the command exits 1.
+
+    \b
+    leyden fleet move 5f0c9d8e-2f4b-4b57-9a53-0d6f0e2a7c11N --to kubernetes
+    """
+    target = RuntimeName(to)
+
+    async def run(platform: Platform) -> Relocation:
+        begun = await node_moves.begin(platform, node_id, target, actor=operator())
+        return begun if detach else await _followed(platform, begun)
+
+    found = on_running(run)
+    if found.failed:
+        print(f"node {node_id} stays in {found.origin}: {found.why}", file=sys.stderr)
+        sys.exit(1)
+    if found.step is Step.DONE:
+        size = f"{found.size:,} bytes copied"
+        print(f"node {node_id} was moved to {found.target}, {size}; it starts there")
+    else:
+        print(f"node {node_id} is being moved to {found.target}")
+
+
+async def _followed(platform: Platform, begun: Relocation) -> Relocation:
+    """Print each step, and what hinders it, until the move has ended."""
+    said = ""
+    while True:
+        found = await platform.database.reader.relocations.find(begun.node_id) or begun
+        words = _NOW[found.step].format(origin=found.origin, target=found.target)
+        if found.failures:
+            words += f", try {found.failures + 1}: {found.why}"
+        if words != said and found.step is not Step.DONE:
+            print(words, file=sys.stderr)
+            said = words
+        if found.step is Step.DONE:
+            return found
+        await asyncio.sleep(_LOOK_EVERY_S)

@@ -5,10 +5,10 @@ import uuid
 
 import click
 
+from leyden.base.cli.database import on_running
 from leyden.base.cli.groups import Group
 from leyden.base.cli.organization_option import on_organization, organization_option
 from leyden.base.cli.output import as_json, operator, print_json, print_one
-from leyden.base.cli.running import on_running
 from leyden.base.platform import Platform
 from leyden.base.rules.accounts import Organization
 from leyden.channels.books import verify as verification

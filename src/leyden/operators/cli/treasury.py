@@ -2,6 +2,7 @@
 
 import click
 
+from leyden.base.cli.database import on_running
 from leyden.base.cli.output import (
     as_json,
     print_fields,
@@ -9,11 +10,10 @@ from leyden.base.cli.output import (
     print_list,
     print_rows,
 )
-from leyden.base.cli.running import on_running
 from leyden.base.platform import Platform
 from leyden.channels.rules.payments import PaidOrder
 from leyden.channels.wiring.shop import open_for_payments, shop_of
-from leyden.operators import treasury_balance, unknown_payments
+from leyden.operators import treasury_balance
 from leyden.operators.cli.oversight import order_shown
 from leyden.operators.treasury_balance import TreasuryBalance
 from leyden.values import asdict
@@ -90,7 +90,7 @@ async def _unknown(platform: Platform) -> list[PaidOrder]:
     if shop is None:
         return []
     async with open_for_payments(shop, listening=False):
-        return await unknown_payments.find(shop)
+        return await treasury_balance.unknown_payments(shop)
 
 
 async def _looked(platform: Platform) -> TreasuryBalance | None:

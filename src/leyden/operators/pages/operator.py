@@ -13,7 +13,7 @@ from leyden.channels.books.broken_rules import Broken
 from leyden.channels.money import corrections, credit
 from leyden.channels.money.corrections import Correction
 from leyden.errors import Malformed, Refused
-from leyden.operators import attention, oversight
+from leyden.operators import attention, oversight, treasury_balance
 from leyden.people import accounts, quotas
 from leyden.people.rules.quotas import WORDS, Quota
 
@@ -150,6 +150,35 @@ async def audit(visit: Visit) -> Response:
             f"user:{each.id}": each.email for each in await reader.accounts.people()
         },
     )
+
+
+async def nodes(visit: Visit) -> Response:
+    """Show all nodes' statuses and versions, and which need attention."""
+    counts = visit.platform.database.reader.counts
+    fleet = visit.platform.fleet
+    return visit.render(
+        "operator/nodes.html",
+        nodes=patches(await counts.nodes()),
+        versions=await counts.versions(),
+        ailing=await oversight.ailing(visit.platform),
+        releases=fleet.rules.catalogue.releases if fleet else (),
+        names=await _names(visit),
+    )
+
+
+async def money(visit: Visit) -> Response:
+    """Show the treasury and auction balances, and what tickets may take."""
+    shop = visit.platform.shop
+    return visit.render(
+        "operator/money.html",
+        balance=await treasury_balance.read(shop) if shop else None,
+        names=await _names(visit),
+    )
+
+
+async def _names(visit: Visit) -> dict[str, str]:
+    found = await visit.platform.database.reader.accounts.list_()
+    return {each.id: each.name for each in found}
 
 
 async def _shown(visit: Visit, *, broken: list[Broken] | None) -> Response:

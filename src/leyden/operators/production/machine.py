@@ -13,8 +13,9 @@ from leyden.base.platform import Platform
 from leyden.base.settings import Settings
 from leyden.nodes.rules.nodes import Type
 from leyden.nodes.rules.versions import OFFERED
+from leyden.nodes.runtimes.kubernetes import trials
 from leyden.nodes.runtimes.local.cgroups import Cgroups
-from leyden.nodes.wiring import clusters, egress, egress_trial, pods
+from leyden.nodes.wiring import clusters, egress, pods
 
 _MIB: Final = 1 << 20
 _PASSING: Final = stat.S_IXGRP | stat.S_IXOTH  # node users pass through the home
@@ -34,7 +35,7 @@ async def egress_policy(platform: Platform) -> str:
 
 async def _open_to_pods(settings: Settings) -> str:
     async with pods.connected(settings) as api:
-        tried = [each async for each in egress_trial.examine(settings, api)]
+        tried = [each async for each in trials.examine(settings, api)]
     return "; ".join(f"not so: {what}: {to_do}" for what, to_do in tried if to_do)
 
 

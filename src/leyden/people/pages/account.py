@@ -6,7 +6,7 @@ from typing import Final
 from starlette.responses import Response
 from webauthn.helpers import bytes_to_base64url
 
-from leyden.base.pages.pictures import secret_qr
+from leyden.base.pages.qr_codes import secret_qr
 from leyden.base.pages.visits import Visit, redirect
 from leyden.errors import NotFound, Refused
 from leyden.people import authenticators, email_addresses, notices, passkeys, profile

@@ -13,8 +13,8 @@ from typing import Any
 
 from leyden.base.daemons.locks import locked
 from leyden.base.files import write_private
-from leyden.customer.claim.beside import Beside, keeper_beside
 from leyden.customer.claim.bridge import Node
+from leyden.customer.claim.poold import Beside, keeper_beside
 from leyden.errors import SetupError
 from leyden.nodes.lnd.client import Lnd, connect
 from leyden_workshop.devnet import access, first_run, trader

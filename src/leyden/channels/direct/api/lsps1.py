@@ -17,8 +17,14 @@ import msgspec
 
 from leyden.base.http.limits import RateLimit
 from leyden.base.http.operations import INTERNAL
-from leyden.base.http.reading import Scope, Send, rate_limited_as
-from leyden.base.http.request_body import ClientLeft, Receive, read_body
+from leyden.base.http.reading import (
+    ClientLeft,
+    Receive,
+    Scope,
+    Send,
+    rate_limited_as,
+    read_body,
+)
 from leyden.base.http.request_metrics import count
 from leyden.base.http.responses import answer
 from leyden.channels.direct.lsps1.limits import Orderer

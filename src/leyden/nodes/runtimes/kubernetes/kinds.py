@@ -169,7 +169,7 @@ class Named(Struct, frozen=True, kw_only=True):
 
 
 class Quantities(Struct, frozen=True, kw_only=True):
-    """The resource usage of a container, as Kubernetes quantities (quantities.py)."""
+    """The resource usage of a container, as Kubernetes quantities."""
 
     cpu: str = ""
     memory: str = ""

@@ -7,13 +7,14 @@ sampled every half minute. Failures are cached as long as responses.
 
 import asyncio
 import logging
+import re
 import time
 from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Final
 
 from leyden.errors import ClusterAway, ClusterRefused
-from leyden.nodes.runtimes.kubernetes import pods, quantities
+from leyden.nodes.runtimes.kubernetes import pods
 from leyden.nodes.runtimes.kubernetes.api import Api, decoded
 from leyden.nodes.runtimes.kubernetes.kinds import (
     PodMetrics,
@@ -33,6 +34,15 @@ _FORBIDDEN: Final = (
 )
 
 log = logging.getLogger(__name__)
+_QUANTITY: Final = re.compile(
+    r"(?P<number>\d+\.?\d*|\.\d+)(?:[eE](?P<exponent>[+-]?\d+)|(?P<suffix>[A-Za-z]+))?",
+    re.ASCII,
+)
+_SUFFIXES: Final = {
+    **{name: 10.0**power for name, power in {"n": -9, "u": -6, "m": -3}.items()},
+    **{name: 10.0 ** (3 * power) for power, name in enumerate("kMGTPE", start=1)},
+    **{f"{name}i": 1024.0**power for power, name in enumerate("KMGTPE", start=1)},
+}
 
 
 class PodUsage(Struct, frozen=True, kw_only=True):
@@ -77,10 +87,10 @@ class ResourceMetrics:
         """Return the usage of a pod's lnd, as far as it is known."""
         if (found := self._usage.get(pod)) is None:
             return UNKNOWN
-        memory = quantities.parse(found.memory)
+        memory = parse_quantity(found.memory)
         return PodUsage(
             memory=None if memory is None else int(memory),
-            cpu_cores=quantities.parse(found.cpu),
+            cpu_cores=parse_quantity(found.cpu),
         )
 
     def _is_newer(self, than_s: float) -> bool:
@@ -114,3 +124,15 @@ async def _used(listed: PodMetricsList) -> Mapping[str, Quantities]:
             if container.name == pods.LND:
                 found[pod.metadata.name] = container.usage
     return found
+
+
+def parse_quantity(text: str) -> float | None:
+    """Return the value of a quantity, such as 94208Ki; None if invalid or negative."""
+    if (found := _QUANTITY.fullmatch(text)) is None:
+        return None
+    if exponent := found["exponent"]:
+        return float(f"{found['number']}e{exponent}")
+    if (suffix := found["suffix"]) is None:
+        return float(found["number"])
+    factor = _SUFFIXES.get(suffix)
+    return None if factor is None else float(found["number"]) * factor

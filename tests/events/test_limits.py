@@ -2,7 +2,7 @@
 
 from contextlib import ExitStack
 
-from leyden.events.concurrency import Concurrency
+from leyden.events.limits import Concurrency
 
 
 def entered(room: Concurrency, stack: ExitStack, who: str, *, asked: int) -> int:

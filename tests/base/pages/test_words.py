@@ -2,10 +2,10 @@
 
 import pytest
 
+from leyden.base.pages.words import LABELS, label
 from leyden.channels.rules import orders
 from leyden.events.rules import deliveries
 from leyden.nodes.rules import nodes
-from leyden.schemas.labels import LABELS, label
 
 STATES = (*nodes.Status, *orders.Status, *deliveries.State)
 

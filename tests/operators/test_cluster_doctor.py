@@ -6,8 +6,8 @@ import msgspec
 import pytest
 import yaml
 
-from leyden.nodes.runtimes.kubernetes.callers import hiding, own_namespace
 from leyden.nodes.runtimes.kubernetes.kinds import Service
+from leyden.operators.production.cluster_doctor import hiding, own_namespace
 
 MANIFEST = Path(__file__).parents[3] / "deploy/kubernetes/leyden.yaml"
 

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from leyden.nodes.lnd.acceptor import answer
+from leyden.customer.channel_acceptor import answer
 
 TRUSTED, OTHER = "02" + "ab" * 32, "03" + "cd" * 32
 
