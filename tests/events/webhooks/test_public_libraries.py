@@ -61,6 +61,7 @@ async def test_the_library_of_javascript_verifies_what_we_sign(tmp_path: Path) -
     assert found == [True, True, False, False]
 
 
+@pytest.mark.timeout(600)  # Go may have to compile its library first
 async def test_the_library_of_go_verifies_what_we_sign(tmp_path: Path) -> None:
     go = require("go")
     shutil.copytree(_GO, tmp_path / "verify")
